@@ -31,7 +31,7 @@ __all__ = ["ClusterMachine", "turned_plan"]
 
 
 def turned_plan(plan: Plan) -> Plan:
-    """The plan for one rank: its passes notify along transposed rows of the rank instead of rows of the whole graph."""
+    """The plan for one rank: passes notify along transposed rows of the rank, in place of rows of the whole graph."""
     return replace(plan, steps=tuple(map(_turned, plan.steps)))
 
 
@@ -48,7 +48,7 @@ class ClusterMachine(CpuMachine):
 
     Args:
         plan: the program, as `turned_plan` returns it.
-        graph: the part of the graph that the rank has.
+        graph: the part of the graph that the rank holds.
         options: the options of the run.
         transport: the transport of the rank.
     """
@@ -63,7 +63,7 @@ class ClusterMachine(CpuMachine):
 
     @property
     def ways(self) -> Sequence[CpuWay]:
-        """The ways of running a loop."""
+        """The execution ways of loops."""
         return CLUSTER_WAYS
 
     def source(self, graph: Graph, page_size: int, ring: Ring | None) -> PageSource:
@@ -140,10 +140,10 @@ class ClusterMachine(CpuMachine):
         super().fill(slot, byte)
 
     def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
-        """Begin a loop; of `start`, only the entries for the vertices of this rank are used.
+        """Begin a loop. The loop uses only those entries of `start` that belong to vertices of this rank.
 
-        If `start` comes from a checkpoint (`start.placed`), it has entries for these vertices only; otherwise it has
-        entries for all vertices.
+        If `start` comes from a checkpoint (`start.placed`), it has entries only for vertices of this rank; otherwise it
+        has entries for all vertices.
         """
         if start is not None:
             first, last = self.local.numbers.ranges.of(self.transport.rank)
@@ -155,7 +155,7 @@ class ClusterMachine(CpuMachine):
         return super().loop(spec, bound, start)
 
     def _own_flags(self, flags: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """The flags of the local vertices, with 0 for mirrors, whose flags arrive by the next exchange.
+        """The flags of the local vertices. Mirrors have flag 0, because their flags arrive with the next exchange.
 
         `flags` has the flags of the owned vertices.
         """
@@ -182,7 +182,7 @@ class ClusterMachine(CpuMachine):
         return RankSweep(spec, self.passes, self._levels)
 
     def same(self, slots: Sequence[str], kept: object) -> bool:
-        """Whether some vertex arrays are equal, bit by bit and on all ranks, to their copies in `kept`."""
+        """Whether vertex arrays have the same bits as their copies in `kept` on all ranks."""
         assert isinstance(kept, list)
         own = self.local.numbers.own
         differ = any(own(copy).tobytes() != own(self.state.arrays[slot]).tobytes() for slot, copy in zip(slots, kept))

@@ -1,4 +1,4 @@
-"""Passes over the vertices of one rank, with the exchange of values between ranks before them."""
+"""Passes over the vertices of one rank. Before a pass, ranks exchange the values that it reads."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ __all__ = ["ClusterPasses", "LocalPages", "RankFreedoms"]
 class RankFreedoms(Freedoms):
     """The run-time choices of a rank. A choice that affects an exchange depends only on values known to all ranks.
 
-    beside: the number of ranks on this machine, which share its processors.
+    `beside` is the number of ranks on this machine. They share its processors.
     """
 
     def __init__(self, beside: int) -> None:
         self._beside = beside
 
     def cpu(self, threads: int | None) -> Cpu:
-        """A `Cpu` with an equal part of the processors, unless the number of threads is given."""
+        """A `Cpu` with an equal share of the processors, unless an option sets the number of threads."""
         return Cpu(threads or max(1, available_threads() // self._beside))
 
     def levels_together(self) -> bool:
@@ -66,7 +66,7 @@ class LocalPages(InMemory):
 
 
 def _within(tasks: NDArray[np.int64], low: int, high: int) -> NDArray[np.int64]:
-    """The tasks over vertices, cut to the vertices from `low` to `high` - 1."""
+    """The tasks over vertices, restricted to the vertices from `low` to `high` - 1."""
     cut = tasks[(tasks[:, 2] > low) & (tasks[:, 1] < high)]
     np.clip(cut[:, 1:], low, high, out=cut[:, 1:])
     return np.ascontiguousarray(cut)
@@ -84,7 +84,9 @@ class _Split:
 
 @dataclass
 class ClusterPasses(Passes):
-    """The passes of one rank. A pass updates the mirrors that it reads, and then runs over the vertices of the rank.
+    """The passes of one rank.
+
+    A pass first updates the mirrors that it reads, and then runs over the vertices of the rank.
 
     Attributes:
         transport: the transport of the rank.
@@ -122,7 +124,7 @@ class ClusterPasses(Passes):
 
     # ------------------------------------------------------------------------------------------------ the exchange
     def _near(self, stage: StageSpec) -> list[str]:
-        """The arrays that a pass reads at mirrors, if these mirrors may be out of date."""
+        """The arrays that a pass reads at mirrors that may be out of date."""
         return [slot for slot in stage.near if slot not in self._fresh and not slot.startswith("degree:")]
 
     def refresh(self, stage: StageSpec, but: Container[str] = ()) -> None:
@@ -155,7 +157,7 @@ class ClusterPasses(Passes):
 
     # ------------------------------------------------------------------------------------------------ passes
     def begin(self, stage: StageSpec) -> None:
-        """Does nothing else: before the first superstep, reductions and messages are computed when they are needed."""
+        """Do nothing: reductions and messages are computed when they are first needed."""
         self._next_reached = None
 
     def _everywhere(self, stage: StageSpec) -> int:
@@ -180,8 +182,8 @@ class ClusterPasses(Passes):
     def send(self, stage: StageSpec, lists: Lists) -> None:
         """Like `Passes.send`, but only for the listed vertices that this rank owns.
 
-        If the lists are those of changed vertices, the flags and values of these vertices are then sent to the mirrors
-        in one exchange. The mirrors that have changed are then added to the lists.
+        If the lists contain the changed vertices, one exchange then sends the flags and values of these vertices to
+        their mirrors. The mirrors that have changed are added to the lists.
         """
         self._fresh -= set(stage.near)
         short, long = (np.searchsorted(vertices, self.vertices).tolist() for vertices in
@@ -201,7 +203,7 @@ class ClusterPasses(Passes):
     ) -> None:
         """See `Passes.split`.
 
-        Flags of changed vertices are kept for `send`, which follows. Only owned vertices keep their marks.
+        The flags of changed vertices are kept for the following call of `send`. Only owned vertices keep their marks.
         """
         if flags is marks:
             marks[: self.numbers.low] = marks[self.numbers.high :] = 0
@@ -219,20 +221,20 @@ class ClusterPasses(Passes):
         return summed(self.transport, [super().reached(flags, kind)], "edges of changed vertices")[0]
 
     def receivers(self, kind: str) -> None:
-        """Returns None: each rank knows only its own rows, but all ranks must make the same choice."""
+        """Always None: each rank knows only its own rows, but all ranks must make the same choice."""
 
     def agreed(
         self, stage: StageSpec, way: str, stats: Stats, edges: int, flags: NDArray[np.uint8] | None = None
     ) -> tuple[Stats, int]:
-        """Add up the counts of a pass over all ranks; also returns the number of edges that all ranks traversed.
+        """Return the counts of a pass, summed over all ranks, and the number of edges that all ranks traversed.
 
         This method also merges the partial results of reductions that were fused into the pass.
 
         Args:
-            stage: the pass. The two buffers of each field that the pass writes have been swapped already.
-            way: "pull" for a full pass.
+            stage: the pass. The two buffers of each field that the pass writes must already be swapped.
+            way: the mode of the pass; "pull" for a full pass.
             stats, edges: the counts of this rank.
-            flags: the flags of changed vertices, if the next step asks how many edges they reach; else None.
+            flags: the flags of changed vertices if the next step needs the number of their edges; otherwise None.
         """
         self._next_reached = None
         folds = [fold for kernel, fold in self.folds.items() if kernel in self.ahead]
@@ -270,7 +272,7 @@ class ClusterPasses(Passes):
                 self._launch(fold.kernel, self._by_block[:1], 1, BLOCK)
 
     def _read_by(self, folds: Sequence[Fold]) -> list[str]:
-        """The arrays over vertices that reductions read, apart from degrees."""
+        """The arrays over vertices that reductions read, excluding degrees."""
         arrays = {spec.slot for spec in self.state.plan.arrays if spec.length == "vertices"}
         read = dict.fromkeys(slot for fold in folds for slot in fold.arrays)
         return [slot for slot in read if (field_of(slot) is not None or slot in arrays) and slot in self.state.arrays]

@@ -1,6 +1,6 @@
-"""The ways in which a rank runs a loop.
+"""The execution ways of loops on a rank.
 
-The other ways of a CPU need the whole graph, so a rank runs the loops of these ways in supersteps.
+All other execution ways of a CPU need the whole graph. A rank runs their loops as supersteps.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ __all__ = ["CLUSTER_WAYS", "said_on_ranks"]
 
 
 class _RankSuperstep(Superstep):
-    """A superstep on one rank, whose counts are summed over all ranks."""
+    """A superstep on one rank. Its counts are summed over all ranks."""
 
     def _thin_supersteps(self) -> None:
-        """None: after each superstep, ranks exchange values."""
+        """Always None, because ranks exchange values after each superstep."""
 
     def _most_changed(self) -> bool:
-        """False: each rank knows only how many of its own vertices changed, but all ranks must make the same choice."""
+        """Always False: a rank knows only the changes of its own vertices, but all ranks must make the same choice."""
         return False
 
     def _pass(self, stage: StageSpec) -> tuple[str, Stats, int]:
@@ -50,7 +50,7 @@ CLUSTER_WAYS: list[CpuWay] = [RankComponents(), RankPriority(), RankReach(), Ran
 
 
 def said_on_ranks(loop: LoopSpec) -> list[str]:
-    """A line for a loop that several ranks run in another way than one process; none for other loops."""
+    """A line for a loop that runs differently on several ranks than in one process; no lines for other loops."""
     if loop.nested or loop.copied is not None:
         return []
     ways = {way for stage in loop.stages for way in stage.ways}

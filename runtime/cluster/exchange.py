@@ -21,8 +21,8 @@ _TWINS = {"field": "next", "work": "later"}  # the second buffers, whose mirrors
 class Exchange:
     """Copies the values of vertices from their owners to their mirrors, between the supersteps of one run.
 
-    For each array and receiving rank, the values that were last sent are kept, and only changed values are sent. Both
-    buffers of a field have the same values in their mirrors, so swapping the buffers needs no message.
+    For each array and each receiving rank, the sender keeps the values that it sent last, and sends only changed
+    values. The mirrors in both buffers of a field have the same values, so swapping the buffers needs no message.
 
     Args:
         numbers: the local numbers of this rank.
@@ -51,7 +51,7 @@ class Exchange:
         Args:
             slots: the arrays.
             pads: the arrays whose pads are updated.
-            flags: uint8[n], or None. Bit 0 of the flag of a mirror is set if bit 0 is set on the rank that owns the
+            flags: uint8[n], or None. Bit 0 in the flag of a mirror is set if the bit is set on the rank that owns the
                 vertex.
             where: the place in the run, for errors.
         """
@@ -100,7 +100,7 @@ class Exchange:
                 reader.whole(self._slice(slot, low - shift, high - shift))
 
     def _shared(self, vertices: tuple[int, int], owner: int) -> tuple[int, int]:
-        """The part of a range of vertices that a rank owns, as (low, high); the part is empty if low >= high."""
+        """The intersection of a vertex range and the vertices of a rank, as (low, high); empty if low >= high."""
         first, last = self.numbers.ranges.of(owner)
         return max(vertices[0], first), min(vertices[1], last)
 
@@ -110,14 +110,15 @@ class Exchange:
         return array[low * width : high * width]
 
     def _arrays(self, slot: str) -> list[NDArray[Any]]:
-        """The array of a slot, and its second buffer if it has one."""
+        """The array of a slot and, if the slot has two buffers, the second buffer."""
         kind, _, name = slot.partition(":")
         twin = self._state.arrays.get(f"{_TWINS.get(kind, '')}:{name}")
         array = self._state.arrays[slot]
         return [array] if twin is None or len(twin) != len(array) else [array, twin]
 
     def _is_known(self, slot: str, arrays: Sequence[NDArray[Any]]) -> bool:
-        """Whether the mirrors of some arrays have the values that were last sent; records that an update follows."""
+        """Whether the mirrors of some arrays still have the values that were sent last. Records that an update follows.
+        """
         now = frozenset(array.ctypes.data for array in arrays)
         before = self._known.get(slot)
         if slot not in self._sent:
@@ -127,5 +128,5 @@ class Exchange:
         return before == now and not slot.startswith("start")  # start:F is copied from field:F, mirrors and all
 
     def _size(self, array: NDArray[Any]) -> int:
-        """Bytes of the value of a vertex."""
+        """The bytes of the value of a vertex."""
         return array.nbytes // max(1, self.numbers.n)

@@ -1,4 +1,4 @@
-"""The part of a graph that is in the memory of a rank: the rows of its vertices, with local vertex numbers."""
+"""The part of a graph that a rank holds in memory: the rows of its vertices, with local vertex numbers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class LocalGraph(Graph):
     """A `Graph` with the rows of the vertices of one rank, for the passes of a run.
 
     `adjacency("in")` has a row for each local vertex. The row is empty unless the rank owns the vertex.
-    `adjacency("to-in")` has a row for each local vertex, which lists its receivers among the owned vertices. `m` is the
+    `adjacency("to-in")` has a row for each local vertex, with those owned vertices that receive from it. `m` is the
     number of edges of the whole graph, so that all ranks make the same choices.
 
     Attributes:
@@ -46,7 +46,8 @@ class LocalGraph(Graph):
     _rows: dict[str, Adjacency]
 
     def adjacency(self, kind: str, columns: Iterable[str] = ()) -> Adjacency:
-        """The rows of a direction of the plan, or of a turned direction with at least these columns."""
+        """The rows of a direction of the plan, or the rows of a transposed direction with at least the given columns.
+        """
         kind, names = self._stored_kind(kind), tuple(columns)
         found = self._rows.get(kind)
         if found is None or not all(found.holds(name) for name in names):
@@ -57,7 +58,7 @@ class LocalGraph(Graph):
         return found
 
     def row_lengths(self, kind: str) -> NDArray[np.uint32]:
-        """For each local vertex the length of its row in the whole graph, uint32[n].
+        """For each local vertex, the length of its row in the whole graph, uint32[n].
 
         For a transposed direction, pads and mirrors have length 0, so that a sum over all ranks counts each edge once.
         """
@@ -88,16 +89,16 @@ def pulled_kinds(plan: Plan, directed: bool) -> list[str]:
 
 
 def local_graph(plan: Plan, graph: Graph, transport: Transport, step: int = 1) -> LocalGraph:
-    """The part of a graph that a rank needs to run a plan; all ranks call this with the same graph.
+    """The part of a graph that a rank needs to run a plan. All ranks call this function with the same graph.
 
-    The rows of a graph on disk are read from the page file, and the rows of a graph in memory are copied. The part
-    stays in memory as long as the graph, for the next run that needs the same rows and columns.
+    The rows of a graph on disk are read from the page file, and the rows of a graph in memory are copied. The part is
+    cached with the graph, for the next run that needs the same rows and columns.
 
     Args:
         plan: the plan.
         graph: the whole graph.
         transport: the transport of the rank.
-        step: ranges begin at multiples of this number of vertices.
+        step: the range of each rank begins at a multiple of this number of vertices.
 
     Raises DiskError, GraphError and OutOfMemory.
     """
@@ -124,7 +125,7 @@ def read_columns(plan: Plan) -> tuple[str, ...]:
 
 
 def row_work(plan: Plan) -> int:
-    """The work of a row apart from its edges, as a number of edges, for the passes of a plan.
+    """The fixed work per row in the passes of a plan, expressed as a number of edges.
 
     In a search, most rows are read only up to the first neighbour in the frontier.
     """
@@ -133,7 +134,7 @@ def row_work(plan: Plan) -> int:
 
 
 def work_of(graph: Graph, kinds: Iterable[str], row: int = _ROW) -> NDArray[np.int64]:
-    """The work of each vertex, int64[n], by which ranges are cut.
+    """The work of each vertex, int64[n]. Ranges are cut so that their total work is about equal.
 
     The work of a vertex is `row` (see `row_work`) plus the number of its edges in the directions `kinds`.
     """
@@ -144,12 +145,12 @@ def work_of(graph: Graph, kinds: Iterable[str], row: int = _ROW) -> NDArray[np.i
 
 
 def assembled(graph: Graph, numbers: LocalNumbers, found: dict[str, Rows]) -> LocalGraph:
-    """The part of a graph with some rows.
+    """Build the part of a graph that has the given rows.
 
     Args:
         graph: the whole graph.
         numbers: the local numbers.
-        found: the rows of the owned vertices by direction, with global numbers; the dictionary is emptied.
+        found: the rows of the owned vertices by direction, with global numbers. The function empties this dict.
     """
     local = object.__new__(LocalGraph)
     local.name, local.n, local.m, local.ids = graph.name, numbers.n, graph.m, graph.ids

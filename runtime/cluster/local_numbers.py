@@ -1,8 +1,8 @@
 """The local vertex numbers of a rank, which have the order of the numbers in the whole graph.
 
 The mirrors of lower vertices come first, then unused numbers up to a multiple of BLOCK, then pads, then the owned
-vertices, and last the mirrors of higher vertices. So the neighbours in a row have the same order by local number and by
-number in the graph, and full passes may read them from cache blocks (vlang.runtime.graph.topology.blocks).
+vertices, and last the mirrors of higher vertices. So the neighbours in a row have the same order by local number as by
+number in the graph. Full passes may therefore read the row from cache blocks (vlang.runtime.graph.topology.blocks).
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class LocalNumbers:
     Attributes:
         ranges: the ranges of all ranks.
         rank: this rank.
-        mirrors: uint32, the vertices of other ranks that are neighbours of owned ones, in increasing order.
-        starts: int64[ranks + 1], where the mirrors of each rank begin in `mirrors`.
-        wanted: for each rank, the owned vertices that have a mirror there: local numbers, uint32, in increasing order.
+        mirrors: uint32, the neighbours of owned vertices that other ranks own, in increasing order.
+        starts: int64[ranks + 1], the index in `mirrors` at which the vertices of each rank begin.
+        wanted: for each rank, the local numbers of the owned vertices that it mirrors, uint32, in increasing order.
     """
 
     ranges: Ranges
@@ -112,13 +112,13 @@ def number_vertices(
 
 
 def number_all(ranges: Ranges, mirrors: Sequence[NDArray[np.uint32]]) -> list[LocalNumbers]:
-    """The local numbers of all ranks of a process; `mirrors` has those of each rank, as `mirrors_of` returns them."""
+    """Number the vertices of all ranks in one process. `mirrors[r]` is the result of `mirrors_of` for rank r."""
     parts = [_by_owner(ranges, some) for some in mirrors]
     return [_numbers(ranges, rank, some, [part[rank] for part in parts]) for rank, some in enumerate(mirrors)]
 
 
 def mirrors_of(ranges: Ranges, rank: int, neighbours: Sequence[NDArray[np.uint32]]) -> NDArray[np.uint32]:
-    """The neighbours that other ranks own, uint32, in increasing order; `neighbours` as for `number_vertices`."""
+    """The neighbours that other ranks own, uint32, in increasing order. `neighbours` is as for `number_vertices`."""
     first, last = ranges.of(rank)
     seen = np.zeros(ranges.n, np.bool_)
     for some in neighbours:
@@ -136,7 +136,7 @@ def _by_owner(ranges: Ranges, mirrors: NDArray[np.uint32]) -> list[NDArray[np.ui
 def _numbers(
     ranges: Ranges, rank: int, mirrors: NDArray[np.uint32], asked: Sequence[NDArray[np.uint32]]
 ) -> LocalNumbers:
-    """The local numbers of a rank, whose owned vertices `asked[r]` are mirrored by rank r."""
+    """The local numbers of a rank. Rank r mirrors its owned vertices `asked[r]`."""
     starts = np.searchsorted(mirrors, ranges.bounds)
     shift = _first_owned(int(starts[rank]), ranges, rank) - ranges.of(rank)[0]
     wanted = [(part.astype(np.int64) + shift).astype(np.uint32) for part in asked]

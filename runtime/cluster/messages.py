@@ -1,7 +1,7 @@
-"""The format of messages between ranks: the changed values of an array as a sparse list, with a bitmap, or all values.
+"""The format of messages between ranks: changed values of an array (as a list or with a bitmap), or all values.
 
-A message is a sequence of parts, one for each array. A part begins at a multiple of 8 bytes. A part consists of a word
-of 64 bits with the form of the part and the number of values, then positions or a bitmap, then the values. The sender
+A message is a sequence of parts, one for each array. A part begins at a multiple of 8 bytes. A part begins with a
+64-bit word for its form and its number of values. Then it has positions or a bitmap, and then the values. The sender
 chooses the smallest form.
 """
 
@@ -26,7 +26,7 @@ _FORMS = 4
 
 
 def words_of(array: NDArray[Any], size: int) -> tuple[int, int]:
-    """The width in bits of the words into which a value of `size` bytes is cut, and the number of these words."""
+    """The width in bits of the words into which a value of `size` bytes is divided, and the number of these words."""
     bits = next(bits for bits in (64, 32, 16, 8) if 8 * size % bits == 0 and array.itemsize * 8 >= bits)
     return bits, 8 * size // bits
 
@@ -36,7 +36,7 @@ def bytes_of(places: int, changes: int, size: int) -> tuple[int, int, int]:
 
     Args:
         places: the number of mirrors.
-        changes: the number of mirrors whose value is sent.
+        changes: the number of mirrors whose values are sent.
         size: bytes of a value; 0 for flags, for which no values are sent.
     """
     listed = _whole(4 * changes) + _whole(size * changes)
@@ -88,7 +88,7 @@ def value_part(values: NDArray[Any], places: NDArray[np.uint32], size: int, sent
 
 
 def flag_part(flags: NDArray[np.uint8], places: NDArray[np.uint32]) -> list[Buffer]:
-    """The part that says which vertices have bit 0 in their flags; arguments as for `value_part`."""
+    """The part that says which vertices have bit 0 set in their flags; arguments as for `value_part`."""
     count = len(places)
     bits = np.empty(-(-count // 64), np.uint64)
     return _bit_part(mirror_kernels()["flagged"](flags, places, count, bits) if count else 0, count, bits)
@@ -96,12 +96,12 @@ def flag_part(flags: NDArray[np.uint8], places: NDArray[np.uint32]) -> list[Buff
 
 @dataclass(frozen=True)
 class Picks:
-    """The vertices that a rank mirrors, as a bitmap over the local vertices of their owner.
+    """The vertices that a rank mirrors, as a bitmap over the local vertices of the owner.
 
     Attributes:
-        count: the number of these vertices.
+        count: the number of mirrored vertices.
         bits: uint64[w], the bitmap.
-        before: uint32[w], the number of them in the words before each word.
+        before: uint32[w], for each word the number of bits that are set in all words before it.
     """
 
     count: int
@@ -110,7 +110,7 @@ class Picks:
 
     @staticmethod
     def of(places: NDArray[np.uint32], n: int) -> Picks:
-        """The bitmap of `places`, which increase, over n local vertices."""
+        """The bitmap of `places` over n local vertices. The places must be in increasing order."""
         flags = np.zeros(-(-n // 64) * 64, np.uint8)
         flags[places] = 1
         begins = np.arange(0, n, 64, dtype=np.int64)
@@ -126,7 +126,7 @@ def front_part(front: NDArray[np.uint64], picks: Picks) -> list[Buffer]:
 
 
 def _bit_part(changes: int, count: int, bits: NDArray[np.uint64]) -> list[Buffer]:
-    """The part that says which of `count` places are set in a bitmap; `changes` is their number."""
+    """The part that says which of `count` places are set in a bitmap. `changes` is the number of set places."""
     if not changes:
         return [_head(_NOTHING, 0)]
     listed, bitmap, _ = bytes_of(count, changes, 0)
@@ -134,7 +134,7 @@ def _bit_part(changes: int, count: int, bits: NDArray[np.uint64]) -> list[Buffer
 
 
 def _chosen(bits: NDArray[np.uint64], changes: int, as_list: bool) -> list[Buffer]:
-    """The first word of a part, and the positions of the bits that are set, as a list or as a bitmap."""
+    """The first word of a part, and the positions of the set bits as a list or as a bitmap."""
     if not as_list:
         return [_head(_BITMAP, changes), bits.view(np.uint8)]
     places = np.empty(changes, np.uint32)
@@ -202,11 +202,11 @@ class Reader:
             mirror_kernels()["set_listed_flags"](self._next(4 * count).view(np.uint32), count, flags)
 
     def places(self, mirrors: int) -> NDArray[np.uint32]:
-        """The places that a part names, of so many mirrors."""
+        """The places, among the given number of mirrors, that a part lists."""
         return self._places(*self._head(), mirrors)
 
     def _places(self, form: int, count: int, mirrors: int) -> NDArray[np.uint32]:
-        """The places in a list or a bitmap; none for another form."""
+        """The places in a list or a bitmap, uint32[count]."""
         if form == _LISTED:
             return self._next(4 * count).view(np.uint32)
         found: NDArray[np.uint32] = np.zeros(count, np.uint32)

@@ -18,7 +18,7 @@ class Ranges:
     """The range of vertices of each rank; a range may be empty.
 
     Reductions over vertices run in blocks of BLOCK vertices of the whole graph. The rank that has the last vertex of a
-    block reduces the block. In the local numbers of a rank, blocks begin at multiples of BLOCK, too. So a rank has
+    block reduces the block. In the local numbers of a rank, blocks also begin at multiples of BLOCK. So a rank has
     *pads* before its own vertices: the vertices of its first block that earlier ranks own.
 
     Attributes:
@@ -60,17 +60,17 @@ class Ranges:
         return (first - first % BLOCK, first) if last > first and high > low and first % BLOCK else (0, 0)
 
     def owners(self, vertices: NDArray[np.integer]) -> NDArray[np.int64]:
-        """For each vertex the rank that owns it."""
+        """For each vertex, the rank that owns it."""
         return np.searchsorted(self.bounds, vertices, side="right") - 1
 
 
 def cut_ranges(work: NDArray[np.integer], size: int, step: int = 1) -> Ranges:
-    """Cut the vertices into `size` ranges of about the same work.
+    """Cut the vertices into `size` ranges with about equal work.
 
     Args:
         work: the work of each vertex, such as its number of edges: integers, [n].
         size: the number of ranks.
-        step: ranges begin at multiples of this number, which divides BLOCK.
+        step: each range begins at a multiple of this number. The number divides BLOCK.
     """
     n = len(work)
     before = np.zeros(n + 1, np.int64)

@@ -1,11 +1,10 @@
-"""Rule K on several ranks: connected components of the edges of each rank, and then of the trees of all ranks.
+"""Rule K on several ranks: finds connected components of the edges of each rank, and then links the trees of all ranks.
 
 Each rank builds a forest over its local vertices from the rows that it owns (vlang.runtime.cpu.ways.components). An
-owner sends the root of each boundary vertex to the ranks that mirror the vertex, which links a tree of the owner with a
-tree of the rank. All ranks gather the links, without repetitions, and join the values of the trees that are linked.
-
-Every rank skips the edges of its largest tree. An edge between the skipped trees of two ranks is then read by neither.
-So such trees must turn out to be linked by other edges; if they are not, all ranks read the skipped edges, too.
+owner sends the root of each boundary vertex to the ranks that mirror the vertex. Each such root links a tree of the
+owner with a tree of the other rank. All ranks gather the distinct links, and join the values of linked trees. Every
+rank skips the edges of its largest tree, so neither rank reads an edge between the skipped trees of two ranks. If other
+edges do not link these two trees, all ranks also read the skipped edges.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ _RANK = np.int64(1) << 32  # a tree of rank r with the root v has the code r * _
 
 
 class RankComponents(Components):
-    """Loops that copy values over a symmetric relation, of all ranks together."""
+    """Runs loops that copy values over a symmetric relation, on all ranks together."""
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Loop | None:
-        """Begin the loop; returns None as `Components.begin` does."""
+        """Begin the loop; returns None in the same cases as `Components.begin`."""
         passes, copied = machine.passes, loop.copied
         assert copied is not None
         assert isinstance(passes, ClusterPasses)
@@ -72,9 +71,9 @@ class _RankConnectLoop(ConnectLoop):
         return (self.last(),)
 
     def _merge(self, parents: NDArray[np.uint32]) -> bool:
-        """Join the values of linked trees of all ranks in their roots.
+        """Join the values of the linked trees of all ranks, and store the results at the roots.
 
-        Returns whether all trees whose edges are skipped, and that may be adjacent to each other, are linked.
+        Returns whether any two skipped trees that may be adjacent are also linked by edges that were read.
         `parents` has the root of every vertex.
         """
         transport, me = self._rank.transport, self._rank.transport.rank
@@ -107,7 +106,7 @@ class _RankConnectLoop(ConnectLoop):
     def _parsed(
         self, message: NDArray[Any]
     ) -> tuple[int, NDArray[np.int64], NDArray[np.int64], NDArray[Any], NDArray[np.int64]]:
-        """The skipped tree, the links, the trees, their values and the adjacent ranks in a message of `_merge`."""
+        """Parse a message of `_merge`: the skipped tree, the links, the trees, their values, and the adjacent ranks."""
         size = self._rank.transport.size
         count, trees, skipped = message[:24].view(np.int64).tolist()
         words = message[24 : 24 + 8 * (size + 2 * count + trees)].view(np.int64)
@@ -117,8 +116,9 @@ class _RankConnectLoop(ConnectLoop):
     def _links(self, parents: NDArray[np.uint32], skipped: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Exchange the roots of boundary vertices.
 
-        Returns the links, int64[k, 2], which are the codes of a tree of this rank and of one of another rank. Also
-        int64[ranks], 1 for each rank with vertices in its skipped tree that this rank mirrors.
+        Returns two arrays. The first, int64[k, 2], has the links: the code of a tree of this rank, and the code of a
+        tree of another rank. The second, int64[ranks], has 1 for each rank r if this rank mirrors a vertex in the
+        skipped tree of rank r, and 0 otherwise.
         """
         transport, numbers = self._rank.transport, self._numbers
         used = np.zeros(max(1, len(parents)), np.uint8)  # trees with owned vertices; other trees are mirrors alone

@@ -1,4 +1,5 @@
-"""Sweeps over levels on several ranks: every rank runs each level over its own vertices of the level."""
+"""Sweeps over levels on several ranks: every rank runs each level over its own vertices of that level.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +17,10 @@ __all__ = ["RankSweep"]
 
 
 class RankSweep(ListedSweep):
-    """A sweep over all levels that contain a vertex of any rank; a `vlang.runtime.engine.machine.Sweep`."""
+    """A sweep over the levels that have vertices on any rank; a `vlang.runtime.engine.machine.Sweep`."""
 
     def found(self, values: NDArray[Any], chosen: NDArray[np.bool_], last: LastLevels | None) -> LastLevels:
-        """The levels for the values that occur on any rank; each level lists vertices of this rank only."""
+        """The levels of the values that occur on any rank. Each level lists only vertices of this rank."""
         passes = self._passes
         assert isinstance(passes, ClusterPasses)
         chosen = chosen.copy()
@@ -37,6 +38,7 @@ class RankSweep(ListedSweep):
 
 
 def _starts(own: Levels, every: NDArray[Any]) -> NDArray[np.int64]:
-    """For each level, the index of its first vertex in the order of this rank, and then the end; int64[k + 1]."""
+    """For each level, the index of its first vertex in the order of this rank; the last entry is the end; int64[k + 1].
+    """
     begins = own.starts[np.searchsorted(own.values, every)]
     return np.append(begins, own.starts[-1]).astype(np.int64)

@@ -18,12 +18,12 @@ _ID, _OFFSET, _DEGREE = 4, 8, 4  # bytes of a neighbour's number, of an offset, 
 
 @dataclass(frozen=True)
 class RankMemory:
-    """The memory of the rank that takes most, in bytes. Ranks mirror at most so many vertices, and mostly fewer.
+    """An upper bound, in bytes, on the memory of the rank with the largest need. Ranks usually mirror fewer vertices.
 
     Attributes:
-        rows: the rows of the owned vertices with their columns, and the turned edges if vertices notify or push.
-        values: the arrays of the run over owned vertices and mirrors, and the values that were last sent.
-        results: the values of all vertices of the graph, which every rank gets.
+        rows: the rows of the owned vertices with their columns, and the transposed edges if vertices notify or push.
+        values: the arrays of the run over owned vertices and mirrors, and the values that were sent last.
+        results: the values of all vertices of the graph, which every rank receives.
     """
 
     rows: int
@@ -36,7 +36,7 @@ class RankMemory:
 
 
 def rank_memory(plan: Plan, graph: Graph, size: int) -> RankMemory:
-    """The memory that a run of `plan` takes on each of `size` ranks. It reads the degrees of the graph only."""
+    """Estimate the memory that a run of `plan` takes on each of `size` ranks, from the degrees of the graph."""
     kinds = pulled_kinds(plan, graph.directed)
     ranges = cut_ranges(work_of(graph, kinds, row_work(plan)), size)
     before = {kind: np.concatenate([[0], np.cumsum(graph.row_lengths(kind), dtype=np.int64)]) for kind in kinds}

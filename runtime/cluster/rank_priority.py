@@ -1,9 +1,10 @@
 """Loops in priority order (rule O) on several ranks.
 
-All ranks agree on a bound of priorities, which is the least priority of any vertex in a bucket plus a step. Every rank
-empties its buckets below the bound by the kernel of one process, and then sends the values that have changed to the
-ranks that mirror them, where these vertices enter buckets. The step becomes longer while few edges are traversed
-between two exchanges, and shorter while many are. As values only improve, the final state does not depend on bounds.
+All ranks agree on a bound of priorities: the least priority of any vertex in a bucket, plus a step. Every rank empties
+    its buckets below the bound with the same kernel as a run in one process. Then it sends changed values to the ranks
+    that mirror them, where the mirrors enter buckets. The step grows while few edges are traversed between two
+    exchanges, and shrinks while many are traversed. Values only improve, so the final state does not depend on the
+    bounds.
 """
 
 from __future__ import annotations
@@ -42,13 +43,13 @@ __all__ = ["RankPriority", "combined_apart"]
 
 _FILL_BESIDE = 3  # waiting vertices enter buckets that have entries already
 _MOST_STEP = 1 << 20  # buckets between two exchanges
-_FEW, _MANY = 64, 8  # a superstep has few edges below this part of all, and many above this one
+_FEW, _MANY = 64, 8  # a superstep has few edges below 1 / _FEW of all edges, and many above 1 / _MANY
 _PATIENCE = 4  # supersteps with few edges before the step doubles, as the frontier of a search grows fast at first
 _ROUNDS = 4096  # rounds of a call of the kernel, which has room for so many records
 
 
 class RankPriority(Priority):
-    """Loops in which vertices push in the order of their values, of all ranks together."""
+    """Runs loops in which vertices push in the order of their values, on all ranks together."""
 
     def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
         """The reason why the loop cannot run in priority order; "" if it may."""
@@ -59,7 +60,9 @@ class RankPriority(Priority):
         return "ranks exchange fields, and contributions are combined beside them" if apart else ""
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Loop | None:
-        """Begin the loop. Returns None where `Priority.begin` does, and if the loop continues a run on another graph.
+        """Begin the loop.
+
+        Returns None in the same cases as `Priority.begin`, and if the loop continues a run on another graph.
 
         If the loop continues from a checkpoint, every vertex that has a value enters a bucket.
         """
@@ -70,13 +73,13 @@ class RankPriority(Priority):
 
 
 def combined_apart(stage: StageSpec) -> bool:
-    """Whether a pass that pushes combines contributions in words beside its fields."""
+    """Whether a pass that pushes combines contributions in separate words instead of its fields."""
     spec = stage.way("push", PushSpec)
     return spec is not None and (len(spec.parts) > 1 or not spec.slot.startswith("next:"))
 
 
 def _last(dtype: np.dtype[Any], stage: StageSpec) -> Any:
-    """The value with the last priority, for entries that belong to no vertex; their memory has old values."""
+    """The value with the last priority. It is stored for entries without a vertex, whose memory has old values."""
     spec = stage.way("priority", PrioritySpec)
     assert spec is not None
     if dtype.kind == "f":
@@ -86,7 +89,7 @@ def _last(dtype: np.dtype[Any], stage: StageSpec) -> Any:
 
 
 class _RankPriorityLoop(PriorityLoop):
-    """The loop of one rank; a `vlang.runtime.engine.machine.Loop`. It reports a bound as a superstep."""
+    """The loop of one rank; a `vlang.runtime.engine.machine.Loop`. It reports each bound as a superstep."""
 
     def __init__(self, stage: StageSpec, passes: ClusterPasses | Any) -> None:
         assert isinstance(passes, ClusterPasses)
@@ -126,9 +129,9 @@ class _RankPriorityLoop(PriorityLoop):
         return (self._last,)
 
     def _agree(self, edges: int) -> None:
-        """Enter waiting vertices into buckets, and agree on the least priority of all ranks and on the next step.
+        """Enter waiting vertices into buckets, and agree with all ranks on the least priority and on the next step.
 
-        edges: the number of edges that this rank has traversed since the last call.
+        `edges` is the number of edges that this rank has traversed since the last call.
         """
         left = int(self._rounds(0)[-1, 0])
         floats = self._table.view(np.float64)
@@ -161,6 +164,6 @@ class _RankPriorityLoop(PriorityLoop):
             mirror_kernels()["wait"](places, len(places), first, self._waiters)
 
     def close(self) -> None:
-        """Restore the second buffer of the field. The mirrors were written by this loop, and not by the exchange."""
+        """Restore the second buffer of the field. This loop, and not the exchange, has written the mirrors."""
         super().close()
         self._rank.forget(f"field:{self._field}")

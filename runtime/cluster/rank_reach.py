@@ -1,8 +1,8 @@
 """Loops with a uniform frontier (rule X2) on several ranks.
 
 Every rank finds its part of the next frontier, by push or by pull, and sends this part as bits to the ranks that mirror
-its vertices. All vertices of a frontier have the same value, so a message contains one value besides the bits. A
-superstep makes one exchange.
+its vertices. All vertices of a frontier have the same value, so a message has the bits and a single value. A superstep
+has one exchange.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class RankReach(Reach):
         return frozenset({"start", "mark", "unite"})
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Loop | None:
-        """Begin the loop; returns None where `Reach.begin` does, and if the loop continues an earlier run."""
+        """Begin the loop; returns None in the same cases as `Reach.begin`, and if the loop continues an earlier run."""
         if not only_new(start) or start is not None:
             return None
         passes = machine.passes
@@ -102,13 +102,13 @@ class _RankReachLoop(ReachLoop):
         self._found()
 
     def _reach(self, places: NDArray[np.uint32], first: int) -> None:
-        """Add the vertices `first` + i of some places i to the frontier."""
+        """Add the vertices `first` + i, for each place i, to the frontier."""
         self._counts[REACH_CUT] = mirror_kernels()["reached"](
             places, len(places), first, self._bits[0], self._bits[2], self._out.offsets, self._longs,
             int(self._counts[REACH_CUT]))
 
     def _counted(self) -> NDArray[np.int64]:
-        """Send the owned vertices of the frontier to their mirrors; returns the counts of all ranks together."""
+        """Send the owned vertices of the frontier to their mirrors; returns the counts, summed over all ranks."""
         transport, front, kernels = self._rank.transport, self._bits[0], paged_frontier_kernels()
         self._counts[REACH_EDGES] = kernels["edges_of"](front, self._numbers.n, self._away)
         counts = self._counts[_SUMMED]
@@ -131,7 +131,7 @@ class _RankReachLoop(ReachLoop):
         return found
 
     def _read(self, reader: Reader, rank: int) -> NDArray[np.int64]:
-        """Reach the mirrors that the message of a rank names; returns its counts."""
+        """Mark the mirrors that the message of a rank names as reached; returns the counts in the message."""
         counts = np.zeros(len(_SUMMED), np.int64)
         reader.whole(counts)
         if not counts[0]:
@@ -152,7 +152,7 @@ class _RankReachLoop(ReachLoop):
         return counts
 
     def _value(self, array: NDArray[Any], v: int) -> NDArray[Any]:
-        """The entries of one vertex in an array; one zero if there are no vertices."""
+        """The entries of one vertex in an array. If there are no vertices, a single zero."""
         width = len(array) // max(1, self._numbers.n)
         return array[v * width : (v + 1) * width] if self._numbers.n else np.zeros(1, array.dtype)
 

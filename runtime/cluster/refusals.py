@@ -17,7 +17,7 @@ _OPTIONS = {
 
 
 def refuse_options(options: Options) -> None:
-    """Raise BindError for an option that runs on several ranks do not support."""
+    """Raise BindError for an option that is not supported on several ranks."""
     for name, why in _OPTIONS.items():
         if getattr(options, name) is not None:
             raise BindError(f"cluster and {name} do not go together: {why}")
@@ -36,9 +36,9 @@ def refuse_plan(plan: Plan, common: int | None = None, one: str = "machine", all
 
     Args:
         plan: the program.
-        common: the line of the first call of `common`; None if there is none.
-        one: what runs a rank, for messages.
-        all_: what all ranks are together, for messages.
+        common: the line of the first call of `common` in the program; None if there is no such call.
+        one: the name of the processor that runs a rank, for messages.
+        all_: the name of all ranks together, for messages.
     """
     whole = any(name == COMMON for stage in plan.stages for name, _ in stage.columns)
     if whole or "near:neighbours" in plan.far:

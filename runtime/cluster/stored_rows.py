@@ -1,4 +1,4 @@
-"""Reads the rows of some consecutive vertices from a page file."""
+"""Reads the rows of consecutive vertices from a page file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["stored_rows"]
 
 
 def stored_rows(stored: StoredEdges, kind: str, names: tuple[str, ...], first: int, last: int) -> Rows:
-    """The rows of the vertices from `first` to `last` - 1; reads only the pages that contain these rows.
+    """The rows of the vertices from `first` to `last` - 1. Only the pages that contain these rows are read.
 
     Args:
         stored: the edges.
@@ -22,7 +22,7 @@ def stored_rows(stored: StoredEdges, kind: str, names: tuple[str, ...], first: i
         names: the columns.
         first, last: the first vertex, and the last vertex plus 1.
 
-    Raises DiskError, GraphError.
+    Raises DiskError and GraphError.
     """
     before = np.zeros(stored.n + 1, np.uint64)
     for one in stored.kinds() if kind == "both" else (kind,):

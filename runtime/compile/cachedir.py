@@ -1,4 +1,4 @@
-"""The cache directory, in which compiled kernels and the parser's tables are kept between runs."""
+"""The cache directory. It keeps compiled kernels and the parser's tables between runs."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def cache_dir() -> Path | None:
 
     The directory is created if necessary.
 
-    The path is `$VLANG_CACHE` if that is set, otherwise `$XDG_CACHE_HOME/vlang` or `~/.cache/vlang`. The first call of
-    a process warns (CacheWarning) if the directory cannot be used.
+    The path is `$VLANG_CACHE` if this variable is set, otherwise `$XDG_CACHE_HOME/vlang` or `~/.cache/vlang`. The first
+    call of a process warns (CacheWarning) if the directory cannot be used.
     """
     folder, why_not = find_cache()
     if folder is None:
@@ -34,8 +34,8 @@ def cache_dir() -> Path | None:
 def find_cache() -> tuple[Path | None, str]:
     """Find the cache directory. Returns the path and "", or None and the reason why the directory cannot be used.
 
-    Object code is loaded from the directory. So the directory must belong to this user, and no other user may be able
-    to write to it or to replace it.
+    Object code is loaded from the directory. Therefore the directory must belong to this user, and no other user may be
+    able to write to or replace the directory.
     """
     chosen = os.environ.get("VLANG_CACHE")
     try:
@@ -53,7 +53,7 @@ def find_cache() -> tuple[Path | None, str]:
 
 
 def _untrusted(root: Path) -> str:
-    """The reason why a folder must not be used as cache; "" if it may be used."""
+    """The reason why a folder must not be used as the cache; "" if it may be used."""
     status = root.stat()
     if status.st_uid != os.getuid():
         return f"{root} belongs to another user (uid {status.st_uid})"

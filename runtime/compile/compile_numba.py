@@ -28,7 +28,7 @@ _TYPES: dict[str, Any] = {
 
 
 def _with_room(function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function with deep recursion, on a frame that reserves stack memory for its callees (see below)."""
+    """Call a function with deep recursion from a stack frame that reserves stack memory for the callees (see below)."""
     return function(*args)
 
 
@@ -56,7 +56,7 @@ def _without_collections() -> Iterator[None]:
 
 @contextmanager
 def _compiling() -> Iterator[None]:
-    """Let numba compile even if NUMBA_DISABLE_JIT is set, because kernels run as machine code only."""
+    """Make numba compile even if NUMBA_DISABLE_JIT is set, because kernels can only run as machine code."""
     disabled, config.DISABLE_JIT = config.DISABLE_JIT, 0
     try:
         yield
@@ -65,9 +65,9 @@ def _compiling() -> Iterator[None]:
 
 
 class Compiler:
-    """Compiles the functions of one kernel text on request. Functions that several kernels call are typed once.
+    """Compiles the functions of one kernel text on request. A function that several kernels call is typed only once.
 
-    Integer division by zero and similar errors yield the same value as in NumPy, so that no kernel raises an exception.
+    Integer division by zero and similar errors yield the same values as in NumPy, so no kernel raises an exception.
     """
 
     def __init__(self, text: str) -> None:

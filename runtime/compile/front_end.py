@@ -3,7 +3,7 @@
 By default numba makes every function callable from Python: it optimises each function, generates machine code for it,
 and repeats both steps in each caller. Kernels need no such code: vlang links a kernel with all functions that it calls,
 optimises the result once, and caches the object code. Kernel text has no closures, no `with` and no loops over tuples
-of several types. So half of numba's passes, which rewrite these constructs, are left out. Programs of the standard
+of several types. Half of numba's passes only rewrite these constructs, and are omitted. Programs of the standard
 library compile in a third of the time that numba's default pipeline takes.
 """
 
@@ -42,10 +42,10 @@ _INSIDE = re.compile(r"_ZN\d+vlang_kernels\d+batch_")
 
 
 class FrontEnd(compiler.CompilerBase):
-    """The compiler pipeline of the front end; the value of the option `pipeline_class` of numba.njit."""
+    """The compiler pipeline of the front end. It is the value of the option `pipeline_class` of numba.njit."""
 
     def define_pipelines(self) -> list[PassManager]:
-        """The passes by which numba compiles a function for a `_Library`."""
+        """Define the passes by which numba compiles a function for a `_Library`."""
         self.state.targetctx = self.state.targetctx.subtarget(_internal_codegen=_texts())
         return [_passes()]
 
@@ -69,7 +69,7 @@ def _passes() -> PassManager:
 class _Library(codegen.JITCodeLibrary):
     """The LLVM text of one function, and the libraries of the functions that it calls.
 
-    The text is not optimised, except that local variables are in registers instead of memory.
+    The text is not optimised, except that local variables are moved from memory to registers.
     """
 
     def finalize(self) -> None:
@@ -77,11 +77,11 @@ class _Library(codegen.JITCodeLibrary):
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
-        """Returns 0, because the functions of this library are never called."""
+        """Return 0, because the functions of this library are never called."""
         return 0
 
     def parts(self, found: dict[Any, Any]) -> dict[Any, Any]:
-        """Add the LLVM modules of this library and of all libraries that it needs to `found`, by library."""
+        """Add the LLVM modules of this library, and of all libraries that it needs, to the dict `found`, by library."""
         if self not in found:
             found[self] = self._final_module
             for library in self._linking_libraries:
@@ -101,10 +101,10 @@ class _Texts(codegen.JITCPUCodegen):
     _library_class = _Library
 
     def _add_module(self, module: Any) -> None:
-        """Does nothing: no code is added to the execution engine."""
+        """Do nothing, because no code is added to the execution engine."""
 
     def set_env(self, env_name: str, env: Any) -> None:
-        """Does nothing: functions of these libraries are never called, so their global variables need no values."""
+        """Do nothing: functions of these libraries are never called, so their global variables need no values."""
 
 
 @cache

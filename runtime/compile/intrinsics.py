@@ -82,9 +82,9 @@ store_f32, store_f64 = _slot_store(types.float32), _slot_store(types.float64)
 
 
 def _local(size: int) -> Any:
-    """`f(values)`: a tuple of pointers, one per value, each to stack memory for `size` items of the value's type.
+    """`f(values)`: a tuple with one pointer per value, to stack memory for `size` items of the type of the value.
 
-    A bool takes an item of type u8.
+    For a bool, the items have the type u8.
     """
 
     def typing(context: Any, values: Any) -> Any:
@@ -209,7 +209,7 @@ bits_of, float_of = _reinterpreted("uint"), _reinterpreted("float")
 
 @intrinsic
 def peek(context: Any, pointer: Any, index: Any) -> Any:
-    """`peek(p, i)`: an atomic read of p[i], which other threads may write."""
+    """`peek(p, i)`: an atomic read of p[i]. Other threads may write p[i] at the same time."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         at = builder.gep(args[0], [context.cast(builder, args[1], index, types.intp)])
@@ -284,7 +284,7 @@ def fence(context: Any) -> Any:
 def _of_library(name: str, arguments: str) -> Any:
     """`f(words, at)`: call a function of the C library.
 
-    `arguments` has a character for each argument: "p" passes the address of words[at], and "0" a null pointer.
+    `arguments` has a character for each argument: "p" passes the address of words[at], and "0" passes a null pointer.
     """
 
     def typing(context: Any, words: Any, at: Any) -> Any:
@@ -310,7 +310,7 @@ signal_sent = _of_library("pthread_cond_signal", "p")
 def signal_awaited(context: Any, words: Any, signal: Any, lock: Any) -> Any:
     """`signal_awaited(words, s, l)`: wait for the condition variable at words[s:] (pthread_cond_wait).
 
-    The lock at words[l:] is released during the wait, and taken again after it.
+    The lock at words[l:] is released during the wait, and acquired again afterwards.
     """
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -354,8 +354,8 @@ def pause(context: Any) -> Any:
 def call_words(context: Any, words: Any) -> Any:
     """`call_words(words)`: call the kernel at address words[CREW_FUNCTION]; returns its status as i64.
 
-    `words` points to i64. The kernel gets words[CREW_COUNT] arguments, 64-bit integers or pointers, that begin at
-    words[CREW_ARGS].
+    `words` points to i64. The kernel gets words[CREW_COUNT] arguments, which begin at words[CREW_ARGS] and are 64-bit
+    integers or pointers.
     """
     word, status = ir.IntType(64), ir.IntType(32)
 

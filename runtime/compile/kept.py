@@ -2,8 +2,8 @@
 
 All files have checksums, are written atomically, and are checked when they are read.
 
-An entry is used only if its checksum is right, and its file is a regular file of this user that no other user can
-write.
+An entry is used only if its checksum is correct and its file is safe: a regular file of this user that no other user
+can write.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["key_of", "read_entry", "write_entry"]
 
 
 def key_of(*parts: str) -> str:
-    """The key of an entry: a digest of `parts`, the texts on which the contents of the entry depend."""
+    """The key of an entry: a digest of `parts`. The contents of the entry depend only on these texts."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
@@ -43,7 +43,7 @@ def read_entry(key: str, suffix: str, magic: bytes) -> bytes | None:
 
 
 def write_entry(key: str, suffix: str, magic: bytes, data: bytes) -> None:
-    """Write an entry. If the disk is full or the folder is read-only, the entry is dropped.
+    """Write an entry. The entry is dropped if the disk is full or the folder is read-only.
 
     The next process that needs a dropped entry computes the contents again. The first dropped entry of a process causes
     a CacheWarning.

@@ -1,4 +1,4 @@
-"""LLVM for this processor: processor name and features, the target machine, and execution engines."""
+"""LLVM for this processor: the name and features of the processor, the target machine, and execution engines."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from vlang.runtime.storage.room import require_address_space
 __all__ = ["cpu", "execution_engine", "llvm", "target_machine"]
 
 _LIBRARY = 160 << 20  # bytes of address space that the library takes
-_LEAST = 64 << 20  # bytes beside it; where an allocation of LLVM fails, it ends the process
+_LEAST = 64 << 20  # additional bytes; LLVM ends the process if one of its allocations fails
 
 
 def _binding() -> Any:
     """Import llvmlite.
 
-    Raises OutOfMemory if there is too little memory, because llvmlite would then end the process.
+    Raises OutOfMemory if there is too little memory, because llvmlite would end the process in that case.
     """
     if "llvmlite.binding" not in sys.modules:
         require_address_space(_LIBRARY + _LEAST, "LLVM")
@@ -31,7 +31,7 @@ llvm = _binding()
 
 @cache
 def cpu() -> tuple[str, str]:
-    """The name and the features of this processor, as LLVM spells them."""
+    """The name and the features of this processor, in LLVM's spelling."""
     return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
@@ -42,7 +42,7 @@ def _initialize() -> None:
 
 
 def target_machine() -> Any:
-    """LLVM's target machine for this processor, at full optimisation. Raises OutOfMemory where LLVM would abort."""
+    """LLVM's target machine for this processor, with full optimisation. Raises OutOfMemory where LLVM would abort."""
     require_address_space(_LEAST, "machine code")
     _initialize()
     name, features = cpu()
@@ -52,6 +52,6 @@ def target_machine() -> Any:
 
 
 def execution_engine() -> Any:
-    """An empty LLVM execution engine, into which object code is loaded."""
+    """Return an empty LLVM execution engine, into which object code can be loaded."""
     machine = target_machine()
     return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)

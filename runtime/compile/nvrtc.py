@@ -30,11 +30,11 @@ _LINES = 12  # number of lines of the compiler's log in a message
 
 
 class Rejected(Exception):
-    """The compiler rejects a source. The argument of the exception is the compiler's log."""
+    """The error for a source that the compiler rejects. The argument of the exception is the compiler's log."""
 
 
 class Compiler(Protocol):
-    """NVRTC, or a substitute in tests."""
+    """The interface of NVRTC, which tests can replace."""
 
     @property
     def version(self) -> str:
@@ -58,7 +58,7 @@ def whole_source(text: str, entries: Mapping[str, str]) -> str:
 
 
 def compile_cubin(text: str, entries: Mapping[str, str], architecture: str, compiler: Compiler) -> bytes:
-    """The machine code (a cubin) of a text and its entries: from the cache, or compiled and written to the cache.
+    """Return the machine code (a cubin) of a text and its entries: from the cache, or compiled now and then cached.
 
     Args:
         text: CUDA C source.
@@ -68,7 +68,7 @@ def compile_cubin(text: str, entries: Mapping[str, str], architecture: str, comp
 
     Raises:
         DeviceError: the compiler does not support the architecture.
-        InternalError: the compiler rejects the source. As vlang generates the source, this is a bug of vlang. The
+        InternalError: the compiler rejects the source. This is a bug of vlang, because vlang generates the source. The
             message names a file with the source.
     """
     options = options_for(architecture)
@@ -97,7 +97,7 @@ def _message(log: str, place: Path, options: tuple[str, ...]) -> str:
 
 
 def _kept(source: str, key: str) -> Path:
-    """Save a rejected source in the cache directory, or else in a temporary directory; returns the path of the file."""
+    """Save a rejected source in the cache directory or, without one, in a temporary directory; returns the path."""
     path = (cache_dir() or Path(tempfile.mkdtemp(prefix="vlang-"))) / f"rejected-{key[:12]}.cu"
     path.write_text(source, encoding="utf-8")
     return path
@@ -106,8 +106,8 @@ def _kept(source: str, key: str) -> Path:
 class CupyCompiler:
     """NVRTC, called through CuPy, which locates the library.
 
-    The library is loaded only if something must be compiled: loading it takes a tenth of a second, and a warm run needs
-    only its version, which the cache directory keeps.
+    The library is loaded only if something must be compiled, because loading takes a tenth of a second. A run without
+    compilation needs only the version of the library, which the cache directory keeps.
     """
 
     def __init__(self) -> None:
@@ -129,7 +129,7 @@ class CupyCompiler:
 
     @property
     def _nvrtc(self) -> Any:
-        """CuPy's module of NVRTC, whose library has been loaded. Raises DeviceError."""
+        """CuPy's module for NVRTC, with the library loaded. Raises DeviceError."""
         if self._loaded is None:
             try:
                 from cupy_backends.cuda.libs import nvrtc  # optional
@@ -160,12 +160,12 @@ class CupyCompiler:
 
 
 def _library_key() -> str:
-    """The key of the kept version: all that decides which library CuPy finds."""
+    """The cache key of the version: a digest of everything that determines which library CuPy finds."""
     return key_of("nvrtc", sys.prefix, *(os.environ.get(name, "") for name in _PLACES))
 
 
 def _identity(path: str) -> list[Any]:
-    """The path, size and time of change of a file; only the path if there is no such file."""
+    """The path, size and modification time of a file; only the path if the file does not exist."""
     try:
         status = os.stat(path)
     except OSError:
@@ -174,7 +174,7 @@ def _identity(path: str) -> list[Any]:
 
 
 def _library_path() -> str:
-    """The path of the NVRTC library that this process has loaded; "" if it cannot be found out."""
+    """The path of the NVRTC library that this process has loaded; "" if the path cannot be determined."""
     try:
         lines = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
     except OSError:

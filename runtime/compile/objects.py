@@ -1,10 +1,11 @@
-"""Kernels: functions of a kernel text that are compiled by numba, cached as object code, and loaded by llvmlite.
+"""Kernels: functions of a kernel text. numba compiles them, the cache keeps their object code, and llvmlite loads it.
 
 A kernel is compiled or loaded on first use, because a run needs only about half of the kernels of a program. If all
-kernels are in the cache directory, a process never imports numba. The cache key is a digest of the text, the modules
-that the text and the compiler import (`sources`), the name and the signature of the kernel, the versions of numba and
-LLVM, and the processor. An invalid entry is ignored and written again. Entries are written atomically, so that two
-processes may compile the same kernel at once.
+kernels are in the cache directory, a process never imports numba. Under a memory budget another process compiles
+(`apart`). The cache key is a digest of the kernel text, of all modules that the text and the compiler import
+(`sources`), and of the name and signature of the kernel. It also covers the versions of numba and LLVM, and the
+processor. An invalid entry is ignored and written again. Entries are written atomically, so two processes may compile
+the same kernel at the same time.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import ctypes
 import json
 import os
 import threading
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
@@ -23,11 +25,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vlang.errors import InternalError
+from vlang.errors import CacheWarning, InternalError
 from vlang.records import dataclass
 from vlang.runtime.compile.kept import key_of, read_entry, write_entry
 from vlang.runtime.compile.llvm import cpu, execution_engine, llvm
 from vlang.runtime.compile.sources import sources_digest
+from vlang.runtime.storage.ledger import ledger
 from vlang.runtime.threads.activity import step
 from vlang.runtime.threads.tasks import completed
 
@@ -37,6 +40,8 @@ if TYPE_CHECKING:
 __all__ = ["Kernel", "Kernels", "address_of", "compiled", "load_kernels"]
 
 _NOTHING = ctypes.c_char * 0
+_UNUSED = ctypes.c_int64(0)  # what kernels without a result write there is not read
+_UNUSED_AT = ctypes.addressof(_UNUSED)
 
 _MAGIC = b"vlang kernels 2\n"
 
@@ -67,8 +72,8 @@ class _Signature:
 class Kernel:
     """A compiled kernel that Python can call. A call releases the GIL.
 
-    Arrays are passed as pointers, after a check of dtype and contiguity, and numbers as scalars. In C the function is
-    `int32 f(void *result, void *unused, args...)`.
+    Arrays are passed as pointers, after a check of dtype and contiguity. Numbers are passed as scalars. In C the
+    function is `int32 f(void *result, void *unused, args...)`.
 
     Attributes:
         address: the address of the machine code.
@@ -86,18 +91,26 @@ class Kernel:
         self._checks = tuple(_dtype(a[:-1]) if a.endswith("*") else None for a in signature.args)
 
     def __call__(self, *args: Any) -> int:
+        words = self.words(args)
         result = ctypes.c_int64(0)
-        self.ended(self._function(ctypes.addressof(result), None, *self.words(args)))
+        self.ended(self._function(ctypes.addressof(result), None, *words))
         return result.value
 
+    def at(self, *words: int) -> None:
+        """Call a kernel without result, with addresses in place of arrays. Nothing is checked; arrays must be alive."""
+        status = self._function(_UNUSED_AT, None, *words)
+        if status:
+            self.ended(status)
+
     def words(self, args: Sequence[Any]) -> list[int | None]:
-        """Convert arguments to addresses and numbers. The arrays must stay alive until the kernel has run."""
+        """Convert arguments to addresses and numbers. The caller must keep the arrays alive until the kernel has run.
+        """
         if len(args) != len(self._checks):
             raise TypeError(f"{self.name} takes {len(self._checks)} arguments, not {len(args)}")
         return [a if check is None else _address(self.name, a, check) for a, check in zip(args, self._checks)]
 
     def ended(self, status: int) -> None:
-        """Raise InternalError unless `status` is 0, which means success."""
+        """Raise InternalError unless `status` is 0 (success)."""
         if status:
             raise InternalError(f"kernel {self.name} stopped with status {status}")
 
@@ -112,7 +125,8 @@ def _address(name: str, array: Any, dtype: np.dtype[Any]) -> int | None:
         return None
     if isinstance(array, int):
         return array
-    if array.dtype != dtype and not (dtype == np.uint8 and array.dtype == np.bool_):
+    kind = array.dtype
+    if kind is not dtype and kind != dtype and not (dtype == np.uint8 and array.dtype == np.bool_):
         raise TypeError(f"{name}: an array of {dtype} is needed, not {array.dtype}")
     try:
         return address_of(array)
@@ -121,7 +135,7 @@ def _address(name: str, array: Any, dtype: np.dtype[Any]) -> int | None:
 
 
 def address_of(array: Any) -> int:
-    """The address of an array, four times faster than `array.ctypes`.
+    """Return the address of an array. This function is four times faster than `array.ctypes`.
 
     Raises ValueError if the array is not contiguous.
     """
@@ -134,7 +148,7 @@ def address_of(array: Any) -> int:
 
 
 class Kernels(Mapping[str, Kernel]):
-    """The kernels of one text by name. The object keeps the loaded machine code alive. Threads may share the object."""
+    """The kernels of one text by name. The object keeps the loaded machine code alive. Threads may share it."""
 
     def __init__(self, text: str, exports: Mapping[str, str]) -> None:
         self._text, self._key = text, ""  # _key: digest of the inputs that all kernels share
@@ -146,7 +160,7 @@ class Kernels(Mapping[str, Kernel]):
 
     @property
     def compiled(self) -> tuple[int, ...]:
-        """The size of the object code, in bytes, of each kernel that this object compiled."""
+        """The size in bytes of the object code of each kernel that this object compiled."""
         return tuple(self._sizes)
 
     def __getitem__(self, name: str) -> Kernel:
@@ -171,7 +185,9 @@ class Kernels(Mapping[str, Kernel]):
         return len(self._signatures)
 
     def prepare(self, names: Iterable[str]) -> None:
-        """Load the named kernels now, and compile those that are not in the cache, so that no pass waits for a kernel.
+        """Load the named kernels now, so that no pass waits for a kernel.
+
+        Kernels that are not in the cache are compiled.
 
         An interrupt takes effect when the compilation of the current kernel has ended.
         """
@@ -185,7 +201,7 @@ class Kernels(Mapping[str, Kernel]):
         data = read_entry(key, "kernels", _MAGIC)
         symbol = f"vlang_{key[:12]}_{name}"
         if data is None:
-            with step("compiling", name):
+            with step("compiling" if ledger.limit is None else "compiling in another process", name):
                 data = self._compile(name, signature, symbol)
             self._sizes.append(len(data))
             write_entry(key, "kernels", _MAGIC, data)
@@ -199,6 +215,13 @@ class Kernels(Mapping[str, Kernel]):
         return Kernel(name, address, signature)
 
     def _compile(self, name: str, signature: _Signature, symbol: str) -> bytes:
+        if ledger.limit is not None:
+            from vlang.runtime.compile.apart import Unavailable, object_code  # start-up
+
+            try:
+                return object_code(self._text, name, signature.result, signature.args, symbol)
+            except Unavailable as error:
+                _beside_budget(str(error))
         if self._compiler is None:
             from vlang.runtime.compile.compile_numba import Compiler  # start-up
 
@@ -213,7 +236,7 @@ _seen: dict[tuple[int, int], tuple[str, Mapping[str, str], Kernels]] = {}  # by 
 
 
 def _wait_for_compiler() -> None:
-    """Wait for a kernel that is being compiled.
+    """Wait until no thread compiles a kernel.
 
     After an interrupt, the process must not end or fork before the compilation has ended.
     """
@@ -227,9 +250,9 @@ if hasattr(os, "register_at_fork"):
 
 
 def load_kernels(text: str, exports: Mapping[str, str]) -> Kernels:
-    """The functions of a kernel text that `exports` lists. Each function is compiled when it is first looked up.
+    """Return the functions of a kernel text that `exports` lists. Each function is compiled at its first lookup.
 
-    A lookup raises InternalError if numba rejects the text. As vlang generates the text, this is a bug of vlang.
+    A lookup raises InternalError if numba rejects the text. This is a bug of vlang, because vlang generates the text.
 
     Args:
         text: the source of a Python module. The text indexes pointers with int64.
@@ -250,23 +273,29 @@ def load_kernels(text: str, exports: Mapping[str, str]) -> Kernels:
     return kernels
 
 
+@cache
+def _beside_budget(reason: str) -> None:
+    warnings.warn("kernels are compiled in this process, which takes some 200 MB beside the memory budget, as no other "
+                  f"process can compile: {reason}; `vlang warm` compiles in advance", CacheWarning, stacklevel=3)
+
+
 def compiled() -> tuple[int, ...]:
-    """The size of the object code, in bytes, of each kernel that this process has compiled so far."""
+    """The size in bytes of the object code of each kernel that this process has compiled so far."""
     with _lock:
         return tuple(size for kernels in _loaded.values() for size in kernels.compiled)
 
 
 @cache
 def _environment() -> tuple[str, ...]:
-    """The versions of numba and LLVM, and the processor. Object code depends on the versions and on the processor."""
+    """The versions of numba and LLVM, and the processor. Object code depends on all three."""
     return (_numba_version(), llvm.llvm_version_info.__repr__(), *cpu())
 
 
 def _numba_version() -> str:
     """A text that differs between versions of numba.
 
-    The text is the contents of `_version.py` in a release of numba, or else the version number. Reading this file is
-    faster than importing importlib.metadata (11 ms) or numba (half a second).
+    The text is the contents of numba's `_version.py` if the file states the version, as in releases; otherwise the
+    version number. Reading the file is faster than importing importlib.metadata (11 ms) or numba (half a second).
     """
     found = find_spec("numba")
     if found is None or found.origin is None:

@@ -2,8 +2,8 @@
 intrinsics.
 
 Operands and result have the same type of 8 to 64 bits. The result is the exact value, clamped to the range of the type.
-An infinity is stored as the least or the largest number of its type, and the intrinsics treat it as that number. If an
-infinite operand must make the result infinite, the kernel text itself tests the operands.
+Infinity is stored as the least or the largest number of its type, and the intrinsics treat it as an ordinary number. If
+an infinite operand must make the result infinite, the kernel text itself tests the operands.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["add_sizes", "saturated_add", "saturated_mul", "saturated_power", "sa
 
 
 def _of_two(write: Any) -> Any:
-    """`f(a, b)`: an operation on two integers of one type; `write(builder, type, a, b)` emits its LLVM code."""
+    """`f(a, b)`: an operation on two integers of one type. `write(builder, type, a, b)` emits its LLVM code."""
 
     def typing(context: Any, a: Any, b: Any) -> Any:
         if a != b or not isinstance(a, types.Integer):
@@ -55,13 +55,16 @@ def _product(builder: Any, type_: Any, a: Any, b: Any) -> Any:
 
 
 def _sizes(builder: Any, type_: Any, a: Any, b: Any) -> Any:
-    """Add two signed integers >= 0 with saturation. The sum is first computed as unsigned, where it does not wrap."""
+    """Add two signed integers >= 0 with saturation.
+
+    The sum is first computed as an unsigned integer, which cannot wrap.
+    """
     total, most = builder.add(a, b), ir.Constant(a.type, type_.maxval)
     return builder.select(builder.icmp_unsigned("<", total, most), total, most)
 
 
 def _of_words(builder: Any, type_: Any, a: Any, b: Any) -> Any:
-    """a * 2^32 + b, clamped. b is a sum of lower halves of words, so it is not negative."""
+    """Return a * 2^32 + b, clamped. b is a sum of lower halves of words, so b is not negative."""
     word, half = a.type, ir.Constant(a.type, 32)
     upper = builder.add(a, builder.lshr(b, half))
     value = builder.or_(builder.shl(upper, half), builder.and_(b, ir.Constant(word, 0xFFFFFFFF)))
@@ -78,7 +81,7 @@ saturated_mul, add_sizes, sum_of_words = _of_two(_product), _of_two(_sizes), _of
 
 
 def _power(a: Any, b: Any, one: Any) -> Any:
-    """Saturated a ** b by squaring; 0 for a negative exponent. `one` is the number 1 in the type of a."""
+    """Return a ** b with saturation, by repeated squaring; 0 for a negative exponent. `one` is 1 in the type of a."""
     result = one
     if b < 0:
         return saturated_sub(one, one)

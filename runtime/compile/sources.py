@@ -1,4 +1,4 @@
-"""Finds the modules on which the object code of a kernel depends: modules that its text or the compiler imports."""
+"""Finds the modules that the object code of a kernel depends on: all modules that its text or the compiler imports."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ _ROOT = Path(__file__).parents[3]
 
 
 def sources_digest(text: str) -> str:
-    """A digest of all modules on which the object code of a kernel text depends."""
+    """A digest of all modules that the object code of a kernel text depends on."""
     return _digest(frozenset(_IMPORT.findall(text)))
 
 
 def modules_of(text: str) -> dict[str, str]:
-    """The source texts, by module name, of the modules on which the object code of a kernel text depends."""
+    """The source texts, by module name, of the modules that the object code of a kernel text depends on."""
     return imported({_COMPILER, *_IMPORT.findall(text)})
 
 
 def imported(modules: Iterable[str]) -> dict[str, str]:
-    """The source texts, by module name, of `modules` and of everything in the project that they import transitively."""
+    """The source texts, by module name, of `modules` and of all modules of the project that they import transitively.
+    """
     found: dict[str, str] = {}
     waiting = sorted(modules)
     while waiting:

@@ -1,12 +1,12 @@
 """Long vectors of floats in kernels: one value of an LLVM vector type, and intrinsics that operate on all components.
 
-numba types and lowers each line of a kernel in Python. A text with a line for every component of a vector of 128 floats
-would take seconds to compile, and LLVM would keep the components in 128 separate variables. With these intrinsics an
-operation on a vector is one line, and LLVM emits SIMD instructions. Every operation computes each component as the
-corresponding line for a scalar would, so the results have the same bits.
+numba types and lowers each line of a kernel in Python. A text with one line for each of 128 components would take
+seconds to compile, and LLVM would keep the components in 128 separate variables. With these intrinsics, an operation on
+a vector is one line, and LLVM emits SIMD instructions. Each component is computed exactly like a scalar, so the results
+have the same bits.
 
 A tuple of components (UniTuple or Tuple) may stand for a vector, and a scalar stands for a vector of equal components.
-The names are used in kernel texts, which import this module if they use one of them.
+Kernel texts that use one of these intrinsics import this module.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
 
 
 class Wide(types.Type):
-    """The type of a vector of floats in kernels. item: the type of a component. size: the number of components."""
+    """The type of a vector of floats in kernels: `size` components of the type `item`."""
 
     def __init__(self, item: Any, size: int) -> None:
         super().__init__(f"Wide({item}, {size})")
@@ -77,7 +77,8 @@ def _at(number: int) -> Any:
 
 
 def _gathered(items: list[Any]) -> Any:
-    """The type of a value with these component types: a vector if all are the same float type, otherwise a tuple."""
+    """The type of a value with the given component types: a vector if all are the same float type, otherwise a tuple.
+    """
     if items[0] in (types.float32, types.float64) and all(item == items[0] for item in items):
         return Wide(items[0], len(items))
     return types.Tuple(items)
@@ -91,7 +92,7 @@ def _components(context: Any, builder: Any, type_: Any, value: Any) -> list[Any]
 
 
 def _made(context: Any, builder: Any, type_: Any, items: list[Any]) -> Any:
-    """A vector or tuple from its components."""
+    """Make a vector or tuple from its components."""
     if not isinstance(type_, Wide):
         return context.make_tuple(builder, type_, items)
     value = ir.Constant(context.get_value_type(type_), ir.Undefined)
@@ -108,7 +109,7 @@ def _spread(builder: Any, value: Any, size: int) -> Any:
 
 
 def _vector(context: Any, builder: Any, type_: Any, value: Any, size: int) -> Any:
-    """A vector from a vector, from a tuple of its components, or from a scalar that all components equal."""
+    """Convert to a vector: a vector, a tuple of components, or a scalar that stands for equal components."""
     if isinstance(type_, Wide):
         return value
     if isinstance(type_, types.BaseTuple):
@@ -121,7 +122,7 @@ def _item(type_: Any) -> Any:
 
 
 def _elementwise(operate: Callable[..., Any]) -> Any:
-    """`f(a, ..., size)`: a vector of `size` components from vectors. operate: builds the code for LLVM vectors."""
+    """`f(a, ..., size)`: a vector of `size` components from vectors. `operate` builds the code for LLVM vectors."""
 
     def result(context: Any, operands: Any) -> Any:
         size = operands[-1].literal_value
@@ -165,7 +166,7 @@ wide_abs, wide_sqrt = _elementwise(_library("fabs")), _elementwise(_library("sqr
 
 
 def _converted(item: Any) -> Any:
-    """`f(a, size)`: a vector with components of another float type."""
+    """`f(a, size)`: the vector a with its components converted to another float type."""
 
     def typing(context: Any, a: Any, size: Any) -> Any:
         count, before = size.literal_value, _item(a)
@@ -199,7 +200,7 @@ def wide_select(context: Any, test: Any, yes: Any, no: Any, size: Any) -> Any:
 
 @intrinsic(prefer_literal=True)
 def wide_differ(context: Any, a: Any, b: Any, size: Any) -> Any:
-    """`wide_differ(a, b, size)`: whether some components differ. Two NaN count as equal."""
+    """`wide_differ(a, b, size)`: whether any components of a and b differ. Two NaN count as equal."""
     count = size.literal_value
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -213,7 +214,7 @@ def wide_differ(context: Any, a: Any, b: Any, size: Any) -> Any:
 
 
 def _fold(takes: int) -> Any:
-    """The sum from the left of a vector's components, or of the products of two vectors' components."""
+    """The sum, from left to right, of a vector's components or of the products of two vectors' components."""
 
     def result(operands: Any) -> Any:
         size = operands[-1].literal_value
@@ -266,7 +267,7 @@ def wide_part(context: Any, value: Any, first: Any, size: Any) -> Any:
 
 @intrinsic
 def wide_join(context: Any, values: Any) -> Any:
-    """`wide_join((a, b, ...))`: the components of vectors, tuples and scalars, one after the other."""
+    """`wide_join((a, b, ...))`: the components of all vectors, tuples and scalars, one after the other."""
     parts = [list(one) if isinstance(one, (Wide, types.BaseTuple)) else [one] for one in values]
     kind = _gathered([item for part in parts for item in part])
 
@@ -320,9 +321,10 @@ def wide_store(context: Any, pointer: Any, index: Any, values: Any, size: Any) -
 
 @intrinsic(prefer_literal=True)
 def wide_product(context: Any, matrix: Any, values: Any, rows: Any) -> Any:
-    """`wide_product(p, x, rows)`: a matrix times a vector, each row added up from the left.
+    """`wide_product(p, x, rows)`: a matrix times a vector. The products of a row are summed from left to right.
 
-    The columns of the matrix are one after the other at p, `rows` entries each; x has an entry for each column.
+    The columns of the matrix are stored one after the other at p, with `rows` entries each. x has an entry for each
+    column.
     """
     count, columns = rows.literal_value, len(values)
     kind = Wide(matrix.dtype, count)

@@ -3,7 +3,7 @@
 Ids get provisional numbers from a hash table, as in runtime/graph/edges/building/numbering.py. When the table is full,
 its ids are sorted and written to disk as a *run*, and a new table begins. A provisional number is therefore valid only
 for the edges of its run. At the end all runs are merged, part by part, and the numbers in every edge are replaced by
-final ones. If all ids fit into a single sorted run, the cost is the same as in memory.
+final numbers. If all ids fit into a single sorted run, the cost is the same as in memory.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ SAMPLE = 256  # every SAMPLE-th id of a run is a candidate for the first id of a
 LEAST_RUN = 1 << 10  # minimum number of ids in a run
 STEP = 1 << 12  # edges whose ids are inserted before the next check whether the table is full
 _BLOCK = 1 << 16
-_KEY_BYTES = 80  # memory per key, for the table, the sort and the merge
-_TEXT_BYTES = 200  # the same per text, in addition to the bytes of the text
+_KEY_BYTES = 80  # bytes of memory per key, for the table, the sort and the merge
+_TEXT_BYTES = 200  # bytes of memory per text, in addition to the bytes of the text
 
 Array = NDArray[Any]
 
@@ -87,7 +87,7 @@ class _Runs:
         self.runs.append(_Run(first, self._edges, ids, kept))
 
     def translate(self, store: Store) -> None:
-        """Replace provisional numbers by final ones, once `final` of every run is filled."""
+        """Replace provisional numbers by final numbers, once `final` of every run is filled."""
         for run in self.runs:
             final = run.final[run.ranks]
             for end in store.ends:
@@ -180,7 +180,9 @@ class _Keys:
     """The table of integer ids of the current run."""
 
     def __init__(self, room: DiskArrays, most: int, signed: Callable[[], bool]) -> None:
-        """signed: returns whether negative ids occur. If not, ids are compared as unsigned integers."""
+        """signed: a function that returns whether negative ids occur. Otherwise ids are compared as unsigned
+        integers.
+        """
         self.table = KeyTable()
         self._room, self._most, self._signed = room, most, signed
 
@@ -201,7 +203,8 @@ class _Keys:
 
 
 def _merge_parts(lists: list[Any], samples: list[Any], most: int) -> Iterator[list[tuple[int, int]]]:
-    """Divide sorted lists into parts by increasing ids: yields (first, end) for each list, about `most` ids in all."""
+    """Cut sorted lists into parts of about `most` ids, by increasing ids: yields (first, end) of each list per part.
+    """
     begins = [0] * len(lists)
     ends = [len(ids) for ids in lists]
     step = max(1, most // (SAMPLE * 2))

@@ -1,8 +1,8 @@
 """Sorts edges by row and neighbour within a budget: two scans to buckets on disk, then a sort per bucket in memory.
 
 The first scan counts degrees, by which the rows are divided into buckets with equally many entries. The second scan
-writes every entry to its bucket. If a bucket is too large for memory, as even a single row may be, the bucket is
-divided by its keys until the parts fit. All steps are stable: parallel edges keep the order of the list.
+writes every entry to its bucket. A bucket that is too large for memory (a single row may be too large) is divided by
+its keys until the parts fit. All steps are stable: parallel edges keep the order of the list.
 """
 
 from __future__ import annotations

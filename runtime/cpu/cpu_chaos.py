@@ -1,12 +1,13 @@
 """Chaos runs on the CPU, for tests: random choices in every superstep wherever the rules permit several choices.
 
 Tasks and lists of vertices are processed in random order, and a pass runs over rows or over cache blocks. A superstep
-runs over all vertices, or over the notified vertices and some random vertices (rule N), or along the edges of the
-active vertices and of some random vertices, with some edges processed twice (rule P). If vertices may run in any order
-(rules A and S), some supersteps run over a random part of the vertices, with or without updates in place, and with only
-some of the messages up to date. Under rule A entries of frontiers are delayed. If changes may be sent in any order
-(rule A'), a random part of the active vertices sends. Where rules X2, Z, O and K permit several ways, the way is chosen
-at random. A loop ends only after a superstep that left out no vertex.
+runs over all vertices or over a part. Under rule N, the part consists of the notified vertices and some random
+vertices. Under rule P, the superstep pushes from the active vertices and some random vertices, and processes some edges
+twice. If vertices may run in any order (rules A and S), some supersteps run over a random part of the vertices and
+update only some of the messages. Such supersteps may or may not update values in place. Under rule A entries of
+frontiers are delayed. If changes may be sent in any order (rule A'), a random part of the active vertices sends. Where
+rules X2, Z, O and K permit several execution ways, one way is chosen at random. A loop ends only after a superstep that
+skipped no vertex.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ T = TypeVar("T")
 
 
 class _Workers(Cpu):
-    """A `Cpu` that runs even the smallest launch on all threads."""
+    """A `Cpu` that runs every launch, however small, on all threads."""
 
     def launch(self, kernel: Kernel, before: tuple[Any, ...], tasks: NDArray[np.int64], count: int, cost: int,
                after: tuple[Any, ...] = ()) -> None:
-        """Like `Cpu.launch`, but on all threads."""
+        """Like `Cpu.launch`, but always on all threads."""
         super().launch(kernel, before, tasks, count, max(cost, _BUSY), after)
 
 
@@ -48,8 +49,8 @@ class Chaos(Freedoms):
     Args:
         draws: the random choices of the run.
         line: the source line of the running loop, 0 for the whole run.
-        order: the rule (A, A' or S) that permits any order of the loop's vertices; "" if there is none, or if the
-            number of supersteps is fixed.
+        order: the rule (A, A' or S) that permits any order of the loop's vertices; "" if no rule does, or if the number
+            of supersteps is fixed.
     """
 
     def __init__(self, draws: Draws, line: int = 0, order: str = "") -> None:
@@ -66,7 +67,7 @@ class Chaos(Freedoms):
         return _Workers(threads)
 
     def ways(self, ways: Sequence[T]) -> Sequence[T]:
-        """A random subset of the ways, which includes the last one."""
+        """A random subset of the execution ways. The last way is always included."""
         return [way for way in ways[:-1] if self._draws.coin(0.4)] + [ways[-1]]
 
     def options(self, options: Options) -> Options:
@@ -98,7 +99,7 @@ class Chaos(Freedoms):
         return mixed
 
     def notify(self, marks: NDArray[np.uint8]) -> None:
-        """Mark some vertices at random, which then run in addition to the notified ones."""
+        """Mark random vertices. The marked vertices run in addition to the notified vertices."""
         if self._draws.coin():
             marks[self._draws.some(len(marks))] = 1
 
@@ -115,8 +116,7 @@ class Chaos(Freedoms):
         self._draws.use(self._line, rule)
 
     def many(self) -> bool:
-        """Whether several supersteps over few vertices may run in one call: True at random, in a quarter of the cases.
-        """
+        """Whether several supersteps over few vertices may run in one call: True at random, in one of four cases."""
         return self._draws.coin(0.25)
 
     def in_place(self, asked: bool) -> bool:
@@ -136,16 +136,16 @@ class Chaos(Freedoms):
     def part_of_pass(self, part: NDArray[np.int64], n: int) -> NDArray[np.int64]:
         """The vertices of the next pass: a new random part under rule A, and the given part under rule S.
 
-        Under rule S a pass over other vertices could write a final vertex again.
+        Under rule S, a pass over vertices outside the given part could write a final vertex again.
         """
         return part if self._order == "S" else self._draws.some(n)
 
     def refreshed(self, n: int) -> NDArray[np.int64]:
-        """A random part of the vertices; the messages of the other vertices are not updated."""
+        """A random part of the vertices whose messages are updated. The messages of all other vertices stay old."""
         return self._draws.some(n)
 
     def put_off(self, active: NDArray[np.uint8], done: int) -> bool:
-        """In some supersteps clear the flags of some active vertices, which then send nothing (rule A')."""
+        """In some supersteps, clear the flags of some active vertices so that they send nothing (rule A')."""
         if self._order != "A'" or not 0 < done < _ORDERED or self._draws.coin():
             return False
         sending = np.flatnonzero(active)
@@ -156,7 +156,7 @@ class Chaos(Freedoms):
         return True
 
     def before_push(self, frontier: Frontier) -> None:
-        """Shuffle the frontier, repeat some entries, delay some, and add vertices that are not in it."""
+        """Shuffle the frontier, repeat some entries, delay some entries, and add vertices from outside the frontier."""
         draws = self._draws
         entries = frontier.entries()
         draws.order(entries)

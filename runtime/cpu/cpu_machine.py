@@ -39,7 +39,7 @@ _DEGREES = (("in", "in"), ("out", "out"), ("all", "both"))
 
 
 def prepare_all(plan: Plan) -> None:
-    """Compile, or load from disk, all kernels that any run of a plan on a CPU may need, whatever graph and options."""
+    """Compile, or load from disk, all kernels that a run of a plan on a CPU may need for any graph and options."""
     kernels = load_kernels(plan.text, plan.exports)
     kernels.prepare(name for name in kernels if name != "scalars" or plan.values)
     if _sweeps(plan):
@@ -67,7 +67,7 @@ class CpuMachine:
         options: the options of the run.
         freedoms: makes the run-time choices that do not change results.
         ring: delivers the pages of a graph whose edges are on disk; None for edges in memory.
-        windows: keeps in files the arrays over vertices that passes access in order; None if all arrays are in memory.
+        windows: keeps arrays over vertices in files if passes access them in order; None if all arrays are in memory.
     """
 
     def __init__(self, plan: Plan, graph: Graph, options: Options, freedoms: Freedoms = PLAIN,
@@ -105,13 +105,13 @@ class CpuMachine:
         self._prepare({kind for kind, count in segments.items() if count})
         self._cpu = freedoms.cpu(options.threads)
         self._cpu.prepare(graph.n + graph.m)
-        self._stats = Stats()
+        self._stats, self._blocks = Stats(), -(-graph.n // BLOCK)
         self._levels: dict[str, LastLevels] = {}
         self.passes = self.passes_over(source, freedoms)
 
     @property
     def ways(self) -> Sequence[CpuWay]:
-        """The ways of running a loop, in order of preference."""
+        """The execution ways of loops, in order of preference."""
         return WAYS
 
     def source(self, graph: Graph, page_size: int, ring: Ring | None) -> PageSource:
@@ -119,12 +119,12 @@ class CpuMachine:
         return source_of(graph, page_size, ring)
 
     def passes_over(self, source: PageSource, freedoms: Freedoms) -> Passes:
-        """Create the object that runs passes. This method is called after the state has been allocated."""
+        """Create the object that runs passes, after the state was allocated."""
         return Passes(self._graph, self.state, self._kernels, self._cpu, source, switching=self.options.switching,
                       freedoms=freedoms)
 
     def _row_lengths(self, slot: str, kind: str) -> NDArray[Any]:
-        """The lengths of the rows of a direction, uint32[n], in memory or in a window as the slot requires."""
+        """The lengths of the rows of a direction, uint32[n], in memory or in a window, as the slot requires."""
         windows, stored = self.state.windows, self._graph.stored
         if windows is None or stored is None or slot not in in_order(self._plan):
             return self._graph.row_lengths(kind)
@@ -185,7 +185,7 @@ class CpuMachine:
         """Compute and store a graph-level value."""
         if spec.fold is not None:
             self.passes.fold(spec.fold)
-        self._kernels["scalars"](self.state.frame, spec.index, -(-self._graph.n // BLOCK))
+        self._kernels["scalars"].at(self.state.frame_address, spec.index, self._blocks)
 
     def run_pass(self, stage: StageSpec) -> int:
         """Run a pass over all vertices; returns the number of edges traversed."""
@@ -197,7 +197,7 @@ class CpuMachine:
         return edges
 
     def counted(self) -> Stats:
-        """The counts of the last pass that ends a superstep and so decides which vertices are active."""
+        """The counts of the last pass that ended a superstep. These counts decide which vertices are active."""
         return self._stats
 
     def copy(self, slot: str, source: str) -> None:
@@ -209,7 +209,7 @@ class CpuMachine:
         self.state.arrays[slot].view(np.uint8)[:] = byte
 
     def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
-        """Begin a loop in the first way that may run it."""
+        """Begin a loop in the first execution way that may run it."""
         free = self.passes.freedoms
         return begin_loop(free.ways(self.ways), self, spec, self._graph, free.options(self.options), bound, start)
 
@@ -228,7 +228,7 @@ class CpuMachine:
         return all(_same_bits(copy, self.state.arrays[slot]) for slot, copy in zip(slots, kept))
 
     def forget(self, kept: object) -> None:
-        """Does nothing, because a copy is freed when its last reference is dropped."""
+        """Do nothing, because a copy is freed when its last reference is dropped."""
 
     # ------------------------------------------------------------------ checkpoints (vlang.runtime.engine.checkpoint)
     def share(self, slot: str) -> NDArray[Any]:
@@ -244,16 +244,16 @@ class CpuMachine:
 
     @property
     def windows(self) -> Windows | None:
-        """Holds vertex arrays in files; None if all arrays are in memory."""
+        """The object that keeps vertex arrays in files; None if all arrays are in memory."""
         return self.state.windows
 
     def scalar_bits(self) -> dict[str, int]:
-        """The 64 bits of every graph-level value as an integer: a dict by the name of the value."""
+        """The 64 bits of every graph-level value as an integer, in a dict by the name of the value."""
         slots = self._plan.slots
         return {name: int(self.state.frame[slots[f"scalar:{name}"]]) for name in self._plan.scalars}
 
     def put_scalar_bits(self, name: str, bits: int) -> None:
-        """Store a graph-level value that is given as 64 bits."""
+        """Store a graph-level value from its 64 bits."""
         self.state.frame[self._plan.slots[f"scalar:{name}"]] = bits
 
     def copies(self, kept: object) -> Sequence[NDArray[Any]]:
@@ -262,7 +262,7 @@ class CpuMachine:
         return kept
 
     def moved(self) -> Moved:
-        """The counts of the pages of a graph on disk that the run has read from disk, or found in memory."""
+        """The counts of the pages of a graph on disk that the run has read from disk or found in memory."""
         ring = self._ring
         if ring is None:
             return NOTHING
@@ -270,7 +270,7 @@ class CpuMachine:
                      pages_from_disk=ring.reading.pages)
 
     def synchronize(self) -> None:
-        """Does nothing, as a pass has ended when its call returns."""
+        """Do nothing, because a pass has ended when its call returns."""
 
     def values(self) -> Values:
         """The values of the output fields and of the globals."""

@@ -43,7 +43,7 @@ class Need:
         reading: peak while the graph is read.
         building: peak while its adjacencies are built and cut into pages.
         running: peak while the program runs, without `optional`.
-        optional: additional memory that only makes a run faster. The run takes this memory if the budget allows.
+        optional: additional memory that only makes a run faster. The run takes this memory if the budget permits.
         state: arrays with one value per vertex.
         adjacency: neighbours and offsets, while the program runs.
         columns: edge columns, while the program runs.
@@ -85,7 +85,7 @@ class _Account:
         self.passing(0)
 
     def passing(self, nbytes: int) -> None:
-        """Account for memory that is allocated and freed again at this step."""
+        """Account for memory that is both allocated and freed in this step."""
         self.most = max(self.most, self.now + nbytes)
 
     def phase(self) -> int:
@@ -101,8 +101,8 @@ def need_of(plan: Plan, shape: Shape, threads: int, way_for: WayFor, saved: bool
         plan: the program.
         shape: the counts of the graph.
         threads: the number of worker threads.
-        way_for: returns the way that runs a loop.
-        saved: whether the run writes checkpoints, for which it copies its state.
+        way_for: returns the execution way that runs a loop.
+        saved: whether the run writes checkpoints, which require a copy of the state.
     """
     account = _Account()
     account.hold("ids", shape.ids)
@@ -152,10 +152,10 @@ def need_of(plan: Plan, shape: Shape, threads: int, way_for: WayFor, saved: bool
 
 
 def windowed_need(plan: Plan, shape: Shape) -> int:
-    """Estimate the memory in bytes of a run of full passes that keeps arrays over vertices in files (windows).
+    """Estimate the bytes of memory of a run of full passes that keeps arrays over vertices in files (windows).
 
-    Arrays with random accesses stay in memory until the end of the run. After the run, the results are permuted into
-    the order of the ids.
+    Arrays with random accesses stay in memory until the end of the run. Then the results are permuted into the order of
+    the ids.
     """
     moved = in_order(plan)
     held = sum(width for slot, width in _widths(plan).items() if slot not in moved)
@@ -168,7 +168,7 @@ def windowed_need(plan: Plan, shape: Shape) -> int:
 
 
 def _columns(stages: Iterable[StageSpec]) -> dict[str, str]:
-    """A dict from the name of each edge column that passes read to the type in which they read it."""
+    """Return a dict that maps each edge column that passes read to the type in which they read it."""
     return {name: dtype for stage in stages for name, dtype in stage.columns}
 
 
@@ -182,13 +182,14 @@ def _proved(plan: Plan) -> set[str]:
 
 
 def _kept(plan: Plan) -> int:
-    """The bytes per vertex of the copies that a result keeps, from which a run on a changed graph can continue."""
+    """The bytes per vertex of the copies that a result keeps so that a run on a changed graph can continue from them.
+    """
     widths = {f"sent:{spec.name}": _bytes(spec.dtype) * spec.width for spec in plan.fields}
     return sum(widths.get(slot, 0) for slot in plan.slots)
 
 
 def _widths(plan: Plan) -> dict[str, int]:
-    """The bytes per vertex of each array over vertices, by slot, with degrees and second buffers of messages."""
+    """The bytes per vertex of each array over vertices, by slot, including degrees and second buffers of messages."""
     widths = {spec.slot: _bytes(spec.dtype) * spec.width for spec in plan.arrays
               if spec.length in ("vertices", "later")}
     fields = {spec.name: _bytes(spec.dtype) * spec.width for spec in plan.fields}
@@ -197,7 +198,7 @@ def _widths(plan: Plan) -> dict[str, int]:
 
 
 def _state(plan: Plan, shape: Shape) -> int:
-    """The total bytes of the arrays over vertices, without degrees and without the second buffers of messages."""
+    """The total bytes of the arrays over vertices, excluding degrees and second buffers of messages."""
     widths = {spec.slot: _bytes(spec.dtype) * spec.width for spec in plan.arrays if spec.length == "vertices"}
     fields = {spec.name: _bytes(spec.dtype) * spec.width for spec in plan.fields}
     widths |= {slot: fields[name] for slot in plan.slots if (name := field_of(slot)) is not None}
@@ -205,7 +206,7 @@ def _state(plan: Plan, shape: Shape) -> int:
 
 
 def _degrees(plan: Plan, shape: Shape, account: _Account) -> None:
-    """Account for the degrees that a program reads, and for the temporary arrays of their computation."""
+    """Account for the degrees that a program reads, and for temporary arrays while degrees are computed."""
     for slot in plan.slots:
         if slot.startswith("degree:"):
             account.hold("degrees", _ID * shape.n * (3 if slot == "degree:all" and shape.directed else 1))
@@ -214,7 +215,7 @@ def _degrees(plan: Plan, shape: Shape, account: _Account) -> None:
 
 @dataclass
 class _Building:
-    """Accounts for the adjacencies of a graph: temporary memory while each is built, and memory that stays in use."""
+    """Accounts for the adjacencies of a graph: temporary memory during construction, and memory that stays in use."""
 
     shape: Shape
     account: _Account
@@ -228,7 +229,7 @@ class _Building:
         self.account.hold("columns", self.shape.entries(kind) * self.shape.width)
 
     def build(self, kind: str, columns: Collection[str]) -> None:
-        """Account for building an adjacency with `columns`, and the adjacencies that it is built from.
+        """Account for building an adjacency with `columns`, and for building the adjacencies that it is derived from.
 
         The first adjacency that is built gets all columns.
         """
@@ -249,7 +250,7 @@ class _Building:
         self._there.add(kind)
 
     def read(self, kind: str, columns: Mapping[str, str]) -> None:
-        """Account for columns that are computed by a rule, or that kernels read in another type than the stored one."""
+        """Account for columns that a rule computes, and for columns that kernels do not read in the stored type."""
         kind = self.shape.kept(kind)
         if self.shape.streamed:
             return
@@ -292,7 +293,7 @@ class _Building:
             self.account.passing(8 * most)
 
     def between(self, plan: Plan) -> None:
-        """Account for the memory of the sums of edge columns between two vertices."""
+        """Account for the sums of an edge column over all edges between two neighbours."""
         for way, dtype, name in filter(None, map(column_between, plan.slots)):
             self.build(self.shape.kept(way), (name,) if name else ())
             most = self.shape.entries("both")

@@ -1,4 +1,4 @@
-"""The placement of the edges of a run: in memory if they fit into the budget, otherwise streamed from disk."""
+"""The placement of the edges of a run: in memory if the edges fit into the budget, otherwise streamed from disk."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Placement:
         pages: bytes for buffers and cached pages if edges are streamed.
         largest: the size of the largest page in bytes.
         limit: the memory budget in bytes by which the placement was chosen.
-        needed: the minimum budget in bytes with which the edges would be in memory.
+        needed: the minimum budget in bytes for which the edges are placed in memory.
         text: one sentence about the placement, for the user.
         buffers: the maximum number of buffers in the ring; None for as many as are useful.
         windows: the folder with the files of arrays over vertices; None if these arrays are in memory.
@@ -65,16 +65,17 @@ class Placement:
     windows: Path | None = None
 
     def ring(self, reader: PageReader) -> Ring:
-        """Create the ring that delivers the pages. Raises OutOfMemory."""
+        """Create the ring of buffers that delivers the pages. Raises OutOfMemory."""
         return Ring(reader, self.largest, self.pages, buffers=self.buffers)
 
     def held(self, n: int) -> Windows | None:
-        """Create the windows for arrays over n vertices; None if these arrays are in memory."""
+        """Create the windows for arrays over n vertices; returns None if these arrays are in memory."""
         return None if self.windows is None else Windows(self.windows, n)
 
 
 def page_sizes(stored: StoredEdges, kinds: Iterable[str]) -> list[int]:
-    """A list with the sizes in bytes of all pages of some directions, and a 0, so that the list is not empty."""
+    """Return a list with the sizes in bytes of all pages of some directions. A final 0 keeps the list from being empty.
+    """
     return [0, *(stored.nbytes(kind, page) for kind in kinds for page in range(stored.cuts(kind).count))]
 
 
@@ -102,10 +103,11 @@ def place(plan: Plan, graph: Graph, options: Options) -> Placement:
     Args:
         plan: the program.
         graph: a graph on disk.
-        options: the options of the run. Without the option `memory`, and without another budget in force, the budget is
+        options: the options of the run. Without the option `memory`, and without another memory budget, the budget is
             80 % of the free memory.
 
-    Raises OutOfMemory if the budget is too small even for streaming. The message contains the least sufficient budget.
+    Raises OutOfMemory if the budget is too small even for streaming. The message contains the smallest sufficient
+    budget.
     """
     stored = graph.stored
     assert stored is not None
@@ -173,9 +175,9 @@ def place(plan: Plan, graph: Graph, options: Options) -> Placement:
 
 
 def _no_windows(plan: Plan, stored: StoredEdges, shape: Shape, options: Options) -> str:
-    """The reason why arrays over vertices cannot be in windows (in files); "" if they can.
+    """The reason why arrays over vertices cannot be kept in files (windows); "" if they can.
 
-    Windows require full passes, as only these access the receivers in the order of the pages.
+    Windows require full passes, because only full passes access the receivers in the order of the pages.
     """
     if options.mode not in ("auto", "pull") or options.asynchronous:
         return "how supersteps run was asked for"
@@ -188,9 +190,10 @@ def _no_windows(plan: Plan, stored: StoredEdges, shape: Shape, options: Options)
 
 
 def _sweep(plan: Plan, stored: StoredEdges, pages: int) -> str:
-    """A clause for a message: how long a superstep of full passes reads from disk, in the longest loop.
+    """Return a clause for a message: the time that a superstep of full passes reads from disk, in the longest loop.
 
-    The clause is "" if the rate of the disk is not known. `pages` is the number of bytes of pages that stay in memory.
+    The clause is "" if the read rate of the disk is unknown. `pages` is the size in bytes of the pages that stay in
+    memory.
     """
     loops = [loop.stages for loop in plan.loops] or [plan.stages]
     sizes = [sum(_sizes(stored, stage.side) for stage in stages if stage.side is not None) for stages in loops]
@@ -208,7 +211,7 @@ def _sizes(stored: StoredEdges, kind: str) -> int:
 
 
 def _converted(plan: Plan, stored: StoredEdges) -> int:
-    """Bytes for the converted columns of the pages that a pass converts at the same time."""
+    """The bytes of the converted columns of all pages that a pass converts at the same time."""
     most = 0
     for stage in plan.stages:
         width = converted(stored, stage.columns)
@@ -223,22 +226,22 @@ def _converted(plan: Plan, stored: StoredEdges) -> int:
 
 
 def _scratch(plan: Plan, longest: Callable[[str], int], threads: int) -> int:
-    """Bytes for the structures that hold all contributions of one vertex, for all workers.
+    """The bytes of the structures that hold all contributions of a vertex: one set of structures per worker.
 
-    longest: returns the number of edges of the longest row of an adjacency direction.
+    `longest` returns the number of edges of the longest row of an adjacency direction.
     """
     sides = [(stage.structures, stage.side) for stage in plan.stages if stage.structures and stage.side is not None]
     return sum(8 * threads * words_of(structures, longest(side)) for structures, side in sides)
 
 
 def _longest(stored: StoredEdges, kind: str) -> int:
-    """An upper bound of the length of the longest row of an adjacency direction, from its pages."""
+    """Return an upper bound on the length of the longest row of an adjacency direction, derived from its pages."""
     cuts = stored.cuts(kind if stored.directed else "in")
     return SEGMENT * int((cuts.longs[:, 2] - cuts.longs[:, 1]).max(initial=1))
 
 
 def _bounded_rows(stored: StoredEdges) -> Callable[[str], int]:
-    """Like `_longest`, for each adjacency direction, without a merge of in-edges and out-edges."""
+    """Like `_longest`, for each adjacency direction, without merging in-edges and out-edges."""
     def longest(kind: str) -> int:
         kinds = stored.kinds() if kind == "both" else (kind,)
         return sum(min(_longest(stored, one), int(stored.cuts(one).starts[-1])) for one in kinds)
@@ -247,9 +250,9 @@ def _bounded_rows(stored: StoredEdges) -> Callable[[str], int]:
 
 
 def _merged_bytes(stored: StoredEdges) -> int:
-    """An upper bound of the bytes for a ring of merged pages, and for the merge of single pages.
+    """An upper bound on the bytes of a ring of merged pages, and of the buffers for merging single pages.
 
-    A merged page is full when it has the size of a page of the file, and then ends with a whole row.
+    A merged page is complete when it reaches the size of a page of the file; it always ends with a whole row.
     """
     largest = [max(page_sizes(stored, (kind,))) for kind in stored.kinds()]
     row = _bounded_rows(stored)("both") * (4 + sum(column.dtype.itemsize for column in stored.columns.values()))
@@ -259,7 +262,7 @@ def _merged_bytes(stored: StoredEdges) -> int:
 
 
 def _free(limit: int, held: Shape) -> int:
-    """The bytes of a budget that are free or taken by this graph. Results of earlier runs may take the rest."""
+    """The bytes of a budget that are free or that this graph uses. Results of earlier runs may use the rest."""
     return limit if ledger.left is None else min(limit, ledger.left + held.held)
 
 

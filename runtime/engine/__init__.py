@@ -1,1 +1,1 @@
-"""The engine, which is independent of the device: it runs the steps of a plan, and defines the protocol of machines."""
+"""The engine, which is independent of the device. It runs the steps of a plan, and defines the protocol of machines."""

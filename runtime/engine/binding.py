@@ -1,4 +1,4 @@
-"""Stores the values that the caller has given in the slots of a machine."""
+"""Stores the values that the caller passes in the slots of a machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["bind_values"]
 
 def bind_values(plan: Plan, graph: Graph, machine: Machine, scalars: Mapping[str, Any],
                 fields: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
-    """Store parameters, defaults and given fields in their slots. Returns the parameters that are sets of vertices.
+    """Store parameters, defaults and given fields in their slots; returns the parameters that are sets of vertices.
 
     Args:
         plan: the program.

@@ -1,9 +1,10 @@
 """The contents of a checkpoint: the state of a run before a step, or before a superstep of an innermost loop.
 
-At these moments the rest of a run is determined by fields, sent values, active flags, the copies at the start of outer
-supersteps, stored accumulators and masks, graph-level values and the position. The ways of running a loop have no other
-state. A checkpoint does not contain arrays that passes compute for themselves: messages, notify flags, queues and
-second buffers. Therefore the first superstep after a restart is a full one (docs/internals/checkpoints.md).
+At these points, the following state determines the rest of a run: fields, sent values, active flags, the copies from
+the start of outer supersteps, stored accumulators and masks, graph-level values, and the position. Execution ways of
+loops have no other state. A checkpoint does not contain arrays that passes compute for themselves: messages, notify
+flags, queues and second buffers. Therefore the first superstep after a restart is a full superstep
+(docs/internals/checkpoints.md).
 """
 
 from __future__ import annotations
@@ -42,22 +43,22 @@ class Restorable(Machine, Protocol):
 
     @property
     def windows(self) -> Windows | None:
-        """Holds vertex arrays in files; None if all arrays are in memory."""
+        """The object that keeps vertex arrays in files; None if all arrays are in memory."""
 
     def share(self, slot: str) -> NDArray[Any]:
-        """The values of a vertex array that this process saves: for all vertices, or for the vertices of a rank."""
+        """The values of a vertex array that this process saves: of all vertices, or of the vertices of a rank."""
 
     def put(self, slot: str, array: NDArray[Any]) -> None:
-        """Store the values of any vertex array, for the same vertices as `share`."""
+        """Store the values of a vertex array, for the same vertices as in `share`."""
 
     def scalar_bits(self) -> dict[str, int]:
-        """The 64 bits of every graph-level value as an integer: a dict by the name of the value."""
+        """The 64 bits of every graph-level value as an integer, in a dict by the name of the value."""
 
     def put_scalar_bits(self, name: str, bits: int) -> None:
-        """Store a graph-level value that is given as 64 bits."""
+        """Store a graph-level value from its 64 bits."""
 
     def copies(self, kept: object) -> Sequence[NDArray[Any]]:
-        """The arrays of a copy that `keep` returned, in host memory, for the same vertices as `share`."""
+        """The arrays of a copy that `keep` returned, in host memory, for the same vertices as in `share`."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Slot:
     Attributes:
         dtype: the stored type.
         width: the number of entries per vertex.
-        type: the type in the program; "" if it is not known.
+        type: the type in the program; "" if unknown.
     """
 
     dtype: np.dtype[Any]
@@ -99,7 +100,7 @@ def saved_slots(plan: Plan, blocks: Sequence[tuple[Block, Step | None]]) -> dict
 
 
 def largest_slots(plan: Plan) -> list[str]:
-    """The slots of the vertex arrays in the largest checkpoint of a plan, except the copies for cycle detection."""
+    """The slots of the vertex arrays in the largest checkpoint of a plan, excluding copies for cycle detection."""
     passing, over = _passing(plan), {spec.slot for spec in plan.arrays if spec.length == "vertices"}
     kinds = ("field", "sent", "start")
     return [slot for slot in plan.slots if slot.partition(":")[0].rstrip("0123456789") in kinds
@@ -107,7 +108,7 @@ def largest_slots(plan: Plan) -> list[str]:
 
 
 def _passing(plan: Plan) -> tuple[str, ...]:
-    """The prefixes of the slots of arrays that passes compute for themselves."""
+    """The prefixes of the slots whose arrays passes compute for themselves."""
     names = []
     for stage in plan.stages:
         names += [f"work:message.{stage.name}.", f"work:notify.{stage.name}", f"work:sent.{stage.name}"]
@@ -121,14 +122,14 @@ def packed(
     plan: Plan, machine: Restorable, position: Sequence[Mapping[str, Any]], blocks: Sequence[Block],
     outcome: Mapping[str, Any], history: History,
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """The description and the arrays of a checkpoint. The arrays are not copies; the caller must copy them.
+    """Return the description and the arrays of a checkpoint. The arrays are not copies, so the caller must copy them.
 
     Args:
         plan: the program.
         machine: holds the state.
         position: the position of the run, in types that JSON supports.
         blocks: the blocks of steps that contain the position, with the CycleWatch of each loop.
-        outcome: the outcome so far, by the names in _OUTCOME.
+        outcome: the attributes of the outcome so far, by the names in _OUTCOME.
         history: the history so far.
     """
     arrays = {slot: machine.share(slot) for slot in saved_slots(plan, walk(position, plan.steps))}
@@ -144,15 +145,15 @@ def packed(
 # ----------------------------------------------------------------------------------------------------- restoring
 @dataclass(frozen=True)
 class Saved:
-    """A checkpoint in memory, whose contents were checked against a plan and a graph.
+    """A checkpoint in memory. Its contents were checked against a plan and a graph.
 
     Attributes:
         blocks: the blocks of steps that contain the position, each with its step.
         scalars: the bits of the graph-level values, by name.
-        outcome: the outcome so far, by the names in _OUTCOME.
+        outcome: the attributes of the outcome so far, by the names in _OUTCOME.
         history: the supersteps so far.
         arrays: the vertex arrays by slot; `restored` removes them.
-        kept: for each block, by slot, the arrays that its CycleWatch has copied; empty if there is no copy.
+        kept: for each block, the arrays that its CycleWatch has copied, by slot; empty if there is no copy.
         flags: uint8[n], the active vertices; None for all.
     """
 
@@ -166,7 +167,7 @@ class Saved:
 
 
 def loaded(plan: Plan, n: int, file: StateSource, windows: Windows | None = None) -> Saved:
-    """Read a checkpoint. Raises ValueError if the checkpoint does not fit the plan and n, and Damaged.
+    """Read a checkpoint. Raises Damaged, and ValueError if the checkpoint does not match the plan and n.
 
     The names, types and lengths of all arrays are compared with the arrays of the plan before any array is allocated.
 
@@ -174,7 +175,7 @@ def loaded(plan: Plan, n: int, file: StateSource, windows: Windows | None = None
         plan: the program.
         n: the number of vertices.
         file: the checkpoint.
-        windows: holds the vertex arrays of the checkpoint in files; None to read them into memory.
+        windows: keeps the vertex arrays of the checkpoint in files; None to read them into memory.
     """
     about = file.about
     blocks = walk(about.get("position"), plan.steps)
@@ -213,14 +214,14 @@ def loaded(plan: Plan, n: int, file: StateSource, windows: Windows | None = None
 def _watched(
     plan: Plan, slots: Mapping[str, Slot], block: Block, step: Step | None, n: int,
 ) -> dict[str, tuple[np.dtype[Any], int]]:
-    """By slot, the dtype and length of the arrays that the CycleWatch of a block has copied."""
+    """The dtype and length of the arrays that the CycleWatch of a block has copied, by slot."""
     if not isinstance(step, LoopSpec) or block.numbers["kept_at"] < 0:
         return {}
     return {slot: (slots[slot].dtype, n * slots[slot].width) for slot in watched_slots(step)}
 
 
 def _check_values(slot: str, one: Slot, values: NDArray[Any], n: int) -> None:
-    """Raise ValueError for values that no run stores, because kernels might use them as indices."""
+    """Raise ValueError for values that no run stores. Kernels might use such values as indices."""
     if one.type == "vertex" and bool(np.any((values >= n) & (values != _NONE))):
         raise ValueError(f"`{slot}` names vertices that the graph does not have")
     if one.type == "bool" and bool(np.any(values > 1)):
@@ -228,9 +229,9 @@ def _check_values(slot: str, one: Slot, values: NDArray[Any], n: int) -> None:
 
 
 def restored(saved: Saved, machine: Restorable, given: frozenset[str]) -> None:
-    """Move a checkpoint into a machine, except the graph-level values `given`, which have been set already.
+    """Move a checkpoint into a machine, except the graph-level values `given`, which are already set.
 
-    The arrays of the checkpoint are freed, since the next checkpoint may need their memory.
+    The arrays of the checkpoint are freed, because the next checkpoint may need their memory.
     """
     while saved.arrays:
         machine.put(*saved.arrays.popitem())

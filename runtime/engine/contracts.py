@@ -20,7 +20,7 @@ _COMPARE = {"lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": opera
 
 
 def open_checks(steps: Sequence[Step], graph: Graph) -> list[Step]:
-    """`steps` without the contracts that are proved by the ranges of the graph's columns, and without their passes."""
+    """Remove from `steps` the contracts that the ranges of the graph's columns prove, and their passes."""
     left: list[Step] = []
     for step in steps:
         if isinstance(step, Contract) and step.bounds and all(_in_range(bound, graph) for bound in step.bounds):
@@ -33,8 +33,8 @@ def open_checks(steps: Sequence[Step], graph: Graph) -> list[Step]:
 def _in_range(bound: Bound, graph: Graph) -> bool:
     """Whether the range of a column proves a bound.
 
-    Both ends of the range are rounded to the type of the bound, as the values are in a pass. Rounding is monotone. If
-    an end is NaN, the range proves nothing.
+    Both ends of the range are rounded to the type of the bound, as a pass rounds the values. The proof is valid because
+    rounding is monotone. If an end is NaN, the range proves nothing.
     """
     dtype = DTYPES[bound.dtype]
     with np.errstate(over="ignore"):
@@ -73,9 +73,9 @@ _FLAGS = {"undirected": ("--undirected", "directed=False"), "loops": ("--self-lo
 
 
 def _check_needs(words: frozenset[str], line: int, graph: Graph) -> None:
-    """Raise GraphError if the graph lacks a property in `words`, which are "undirected", "simple" and "loopless".
+    """Raise GraphError if the graph lacks a property in `words`: "undirected", "simple" or "loopless".
 
-    The message lists the options with which the graph should be read.
+    The message lists options for reading the graph that ensure these properties.
     """
     turned = "undirected" in words and graph.directed
     loops, parallel = graph.in_memory.excess() if words & {"simple", "loopless"} else (0, 0)

@@ -15,9 +15,9 @@ __all__ = ["ended", "gap", "interrupted", "repeats", "final_vertices"]
 
 
 def ended(spec: LoopSpec, loop: Loop, machine: Machine) -> tuple[str, bool]:
-    """The reason why a loop ends after a superstep, and whether it converged (docs/language.md, section 4.6).
+    """Return the reason why a loop ends after a superstep, and whether it converged (docs/language.md, section 4.6).
 
-    The reason is "" if the loop goes on.
+    The reason is "" if the loop continues.
     """
     stats: Stats = loop.stats
     if spec.until is not None:
@@ -52,10 +52,10 @@ def _unsent(spec: LoopSpec, machine: Machine) -> bool:
 
 
 def final_vertices(spec: LoopSpec, array: Callable[[str], NDArray[Any]], target: int) -> NDArray[np.bool_]:
-    """For each vertex, whether its value is final if the value of the target is final, bool[n].
+    """Return bool[n]: for each vertex, whether its value is final, given that the value of the target is final.
 
     A value is final if it is no worse than the value of the target. The field that defines the priority never has the
-    type f16. This field is joined with a gather, and no gather has the type f16, because arithmetic widens f16.
+    type f16, because it is joined with a gather. No gather has the type f16, because arithmetic widens f16.
 
     Args:
         spec: a loop that ran in priority order.
@@ -72,12 +72,12 @@ def final_vertices(spec: LoopSpec, array: Callable[[str], NDArray[Any]], target:
 
 
 def repeats(period: int) -> str:
-    """The message for a loop that stops because its supersteps repeat each other."""
+    """The message for a loop that stops because its states repeat."""
     what = f"the last {period} supersteps would repeat" if period > 1 else "the last superstep would repeat"
     return (f"stopped: {what} for ever, as rounding keeps the values from converging; ask for a larger tolerance, or "
             "precision 64")
 
 
 def interrupted(rounds: int) -> str:
-    """The message for a run that an interrupt has ended."""
+    """The message for a run that was ended by an interrupt."""
     return f"interrupted after {rounds:,} round{'s' * (rounds != 1)}"

@@ -1,4 +1,4 @@
-"""The engine: it runs a plan on a graph by a walk over the tree of its steps.
+"""The engine, which runs a plan on a graph by walking over the tree of the plan's steps.
 
 The plan defines what a superstep computes, and a machine (`cpu_machine`, `gpu_machine`) runs the passes. This module
 decides only the order of steps, and when a loop ends.
@@ -55,7 +55,7 @@ _MOST_ITERATIONS = (1 << 31) - 2  # the largest finite int of 32 bits (vlang/ir/
 
 
 class _Reached(Exception):
-    """Raised when the run has reached its goal, or must end because an operation failed."""
+    """Raised when the run has reached its goal, or must end because an operation has failed."""
 
 
 def run_plan(
@@ -72,11 +72,11 @@ def run_plan(
         scalars: the given parameters, by name.
         fields: the given arrays of vertex fields, by name; they replace the initializers.
         options: the options of the run.
-        starts: the start of each loop that continues another run, by number of the loop; such a loop is executed only
+        starts: the start of each loop that continues another run, by number of the loop. Such a loop is executed only
             once in the run.
         keep: the slots of arrays to return.
         goal: where to stop early; None to run to the end.
-        watch: the values that are tested for infinities at the end of every block and of the run.
+        watch: the values that are tested for infinity at the end of every block and at the end of the run.
         keeper: writes checkpoints, and restores the checkpoint from which the run continues; None without checkpoints.
 
     Raises OutOfMemory, GraphError (if a contract does not hold), DeviceError and InternalError.
@@ -146,7 +146,8 @@ class _Run:
 
     # ------------------------------------------------------------------ checkpoints
     def _go_on(self, given: frozenset[str]) -> bool:
-        """Restore a checkpoint, except the parameters `given` by the caller; returns False if there is none."""
+        """Restore a checkpoint, except the parameters `given` by the caller; returns False if there is no checkpoint.
+        """
         if self._keeper is None or self._keeper.saved is None:
             return False
         from vlang.runtime.engine.checkpoint import restored  # start-up
@@ -164,7 +165,10 @@ class _Run:
         return {name: now[name] for name in _SAVED}
 
     def _point(self, loop: Loop | None = None) -> None:
-        """Write a checkpoint if one is due, or end the run after an interrupt. Called between steps and supersteps."""
+        """Write a checkpoint if it is due, or end the run after an interrupt.
+
+        Called between steps and between supersteps.
+        """
         if self._keeper is not None:
             self._keeper.point(Kept(self._so_far, self.outcome.history), loop)
 
@@ -175,7 +179,8 @@ class _Run:
         outcome.reason, outcome.converged, outcome.interrupted = interrupted(outcome.rounds), False, True
 
     def _look_inside(self) -> None:
-        """Look for infinite values that the next superstep overwrites, unless one has been found before."""
+        """Look for infinite values that the next superstep would overwrite, unless an infinite value was already found.
+        """
         refuse_faults(self.plan, self.machine, self.graph)
         if self.outcome.infinite_inside:
             return
@@ -186,7 +191,7 @@ class _Run:
 
     # ------------------------------------------------------------------------ steps
     def _steps(self, steps: Sequence[Step], first: int = 0, run_pass: Callable[[StageSpec], int] | None = None) -> int:
-        """Run steps in order from number `first` on; returns the number of edges traversed outside of loops.
+        """Run steps in order, beginning with number `first`; returns the number of edges traversed outside of loops.
 
         `run_pass` replaces `machine.run_pass` in a sweep."""
         here = self._position.enter("steps", at=first, edges=0)
@@ -247,7 +252,7 @@ class _Run:
         return here.edges
 
     def _for_range(self, spec: ForRangeSpec) -> None:
-        """Run a `for i from a to b`. The rounds of the block are counted, limited and recorded like supersteps."""
+        """Run a loop `for i from a to b`. The rounds of the block are counted, limited and recorded like supersteps."""
         here, most = self._position.enter("range", low=0, high=0), self.options.max_rounds
         if not here.again:
             here.numbers |= {"low": int(self._value(spec.low)), "high": int(self._value(spec.high))}
@@ -313,7 +318,7 @@ class _Run:
             raise _Reached
 
     def _limit(self, spec: LoopSpec, here: Block, goal: Goal | None) -> int | None:
-        """The maximum number of supersteps, which the goal or the program sets; None for no limit."""
+        """The maximum number of supersteps that the goal or the program sets; None for no limit."""
         if goal is not None:
             return goal.supersteps
         if spec.limit is None:
@@ -323,7 +328,7 @@ class _Run:
         return here.numbers["limit"]
 
     def _begun(self, spec: LoopSpec, here: Block, bound: int | None) -> Loop:
-        """Begin a loop of at most `bound` supersteps, from its start or from the position of a checkpoint."""
+        """Begin a loop of at most `bound` supersteps, from its start or at the position of a checkpoint."""
         start = self._starts.get(spec.number)
         if here.again and self._keeper is not None and self._keeper.saved is not None:
             start = Start(flags=self._keeper.saved.flags, placed=True, rounds=here.at)
@@ -336,7 +341,10 @@ class _Run:
         return self.machine.loop(spec, bound, start)
 
     def _watched(self, spec: LoopSpec, here: Block) -> CycleWatch:
-        """The CycleWatch of a loop; if the loop continues from a checkpoint, with the copy that is stored there."""
+        """The CycleWatch of a loop.
+
+        If the loop continues from a checkpoint, the CycleWatch has the copy from the checkpoint.
+        """
         watch = CycleWatch(spec, self.machine)
         if here.again and here.numbers["kept_at"] >= 0 and self._keeper is not None:
             watch.keep(self._keeper.copy_of(here), here.numbers)
@@ -352,9 +360,9 @@ class _Run:
 
     def _note(self, spec: LoopSpec | ForRangeSpec, first: int, begin: float, seconds: float, done: Sequence[Done],
               bound: int | None) -> None:
-        """Report rounds, and add them to the history.
+        """Report rounds to listeners, and add the rounds to the history.
 
-        Round number `first` is the first, and each round took `seconds`.
+        The rounds begin with number `first`, and each round took `seconds`.
         """
         number, moved = self._numbers[id(spec)], self._moving.round()
         self.outcome.history.add(number, first, seconds, done, moved)
@@ -389,7 +397,7 @@ class _Run:
         return rounds + len(done)
 
     def _at_target(self, spec: LoopSpec, target: int, reason: str) -> tuple[str, bool]:
-        """Record which vertices are final; returns why the loop ended, and whether it converged."""
+        """Record which vertices are final; returns the reason why the loop ended, and whether it converged."""
         final = self.outcome.final = final_vertices(spec, self.machine.array, target)
         if final.all():
             return reason, True

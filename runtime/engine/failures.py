@@ -1,4 +1,5 @@
-"""Operations that failed in check mode, infinite values, and results of declared reductions that do not fit."""
+"""Finds operations that failed in check mode, infinite values, and results of declared reductions outside their types.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ _PART = 1 << 16  # values that are tested at a time, so that temporary arrays ar
 
 
 def failures(watch: Watch, machine: Machine, graph: Graph) -> tuple[tuple[int, int], ...]:
-    """The numbers of the operations that failed, each with the index of the id of its vertex, or -1 for no vertex.
+    """The numbers of the failed operations. Each has the index of the id of the vertex where it failed, or -1.
 
     Args:
         watch: the names of the fields and graph-level values in which kernels store the numbers.
@@ -63,7 +64,7 @@ def unusual_outputs(values: Values, watch: Watch) -> tuple[bool, tuple[str, ...]
 
 
 def refuse_faults(plan: Plan, machine: Machine, graph: Graph) -> None:
-    """Raise RangeError if the result of a declared reduction of integers does not fit its type."""
+    """Raise RangeError if the result of a declared reduction of integers is outside the range of its type."""
     for fault in plan.faults:
         left = np.asarray(machine.array(fault.name) if fault.vertices else machine.scalar(fault.name))
         if left.any():

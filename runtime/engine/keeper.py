@@ -1,4 +1,4 @@
-"""Checkpoints of a run, which are written at intervals and after an interrupt, by a separate thread."""
+"""Checkpoints of a run. A separate thread writes them at intervals and after an interrupt."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _MOST = 1 << 20  # maximum number of supersteps in a call
 
 @runtime_checkable
 class Syncing(Protocol):
-    """A loop that has state outside of the fields between two calls."""
+    """A loop that keeps state outside of the fields between two calls."""
 
     def sync(self) -> NDArray[np.uint8] | None:
         """Copy the values after the last superstep to the arrays of the fields. The loop can continue after the call.
 
-        Returns uint8[n], 1 for active vertices; None if the loop does not know them.
+        Returns uint8[n], with 1 for each active vertex; None if the loop does not know the active vertices.
         """
 
 
@@ -51,16 +51,17 @@ class Keeper:
         plan: the program.
         machine: holds the state.
         interrupts: records signals during the run.
-        folder: the folder of the checkpoints; None if none are written.
-        key: values of types that JSON supports. A run can continue from these checkpoints only with equal values.
-        every: seconds between two checkpoints; None for the larger of INTERVAL and _SHARE times the time that a
-            checkpoint takes.
-        returns: whether an interrupt ends the run with its present values; otherwise the interrupt is raised.
+        folder: the folder of the checkpoints; None if no checkpoints are written.
+        key: values of types that JSON supports. A run can continue from these checkpoints only if its key has equal
+            values.
+        every: seconds between two checkpoints. None stands for INTERVAL or, if larger, _SHARE times the duration of a
+            checkpoint.
+        returns: whether an interrupt ends the run with its current values; otherwise the interrupt is raised.
         threads: the number of threads that copy the state.
         say: called with a sentence for the user.
         saved: the checkpoint from which the run continues; None for a run from the beginning.
         problems: sentences about checkpoints that could not be written.
-        stall: seconds for which the run has waited for checkpoints so far.
+        stall: the seconds that the run has waited for checkpoints so far.
         written: the number of checkpoints written so far.
     """
 
@@ -93,25 +94,25 @@ class Keeper:
 
     # --------------------------------------------------------------------------------------------------- pace
     def begin_loop(self) -> None:
-        """Note that a loop begins, and that the time of its supersteps is not known."""
+        """Note that a loop begins, and that the duration of its supersteps is unknown."""
         self._room = _FIRST if self._span else 1
 
     def room(self, room: int | None) -> int:
-        """The maximum number of supersteps in the next call; `room` is the limit of the loop, or None."""
+        """The maximum number of supersteps in the next call. `room` is the limit of the loop, or None."""
         return self._room if room is None else min(self._room, room)
 
     def measure(self, seconds: float, supersteps: int) -> None:
-        """Record the time and the number of supersteps of a call.
+        """Record the duration and the number of supersteps of a call.
 
-        Time and number determine the limit of the next call.
+        Both values determine the limit of the next call.
         """
         fitting = int(self._span * supersteps / seconds) if seconds > 0 else _MOST
         self._room = max(1, min(fitting, 2 * self._room, _MOST))
 
     def copy_of(self, block: Block) -> object:
-        """Restore the state that the CycleWatch of a block had copied, in the form that `Machine.keep` returns.
+        """Restore the copy of the state from the CycleWatch of a block, in the form that `Machine.keep` returns.
 
-        The state of the machine does not change.
+        The state of the machine is unchanged after the call.
         """
         assert self.saved is not None
         number = next(at for at, (one, _) in enumerate(self.saved.blocks) if one is block)
@@ -128,7 +129,7 @@ class Keeper:
 
     # ------------------------------------------------------------------------------------------------- points
     def point(self, kept: Kept, loop: Loop | None = None) -> None:
-        """Write a checkpoint if one is due, and end the run if an interrupt was recorded.
+        """Write a checkpoint if it is due, and end the run if an interrupt was recorded.
 
         The engine calls this between steps and between supersteps; `loop` is the innermost loop in progress, or None.
         Raises Stopped and KeyboardInterrupt.
@@ -152,11 +153,12 @@ class Keeper:
 
     @property
     def _busy(self) -> bool:
-        """Whether a thread still writes the last checkpoint, or allocates memory for the first."""
+        """Whether a thread still writes the last checkpoint or allocates memory for the first checkpoint."""
         return any(task is not None and not task.ended for task in (self._writer, self._coming))
 
     def _flags(self, loop: Loop | None) -> NDArray[np.uint8] | None:
-        """The flags of the active vertices that this process saves; None if the loop has no such flags."""
+        """The flags of the active vertices that this process saves; None if the loop does not know the active vertices.
+        """
         return loop.sync() if isinstance(loop, Syncing) else None
 
     def _prepare(self) -> None:
@@ -182,7 +184,7 @@ class Keeper:
         return describe(walk(self.position.saved(), self.plan.steps))
 
     def _save(self, folder: StateFolder, kept: Kept, flags: NDArray[np.uint8] | None) -> bool:
-        """Begin to write a checkpoint; returns False if it could not be begun."""
+        """Begin to write a checkpoint; returns False if the checkpoint could not be begun."""
         begin = time.monotonic()
         self._await()  # after this the writer has ended, unless the run is being interrupted
         if self._writer is not None and not self._writer.ended:
@@ -207,13 +209,13 @@ class Keeper:
         return True
 
     def _header(self, folder: StateFolder, finished: bool) -> dict[str, Any]:
-        """The items of a description that do not depend on the state. `finished`: whether the run has ended."""
+        """The items of a description that do not depend on the state. `finished` says whether the run has ended."""
         return {"generation": folder.coming, "finished": finished, "written": time.time(), "key": self.key}
 
     def _image(
         self, folder: StateFolder, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
     ) -> Image | FileImage:
-        """Copy the state into memory, or into the file of the next generation if vertex arrays are in files."""
+        """Copy the state into memory or, if vertex arrays are in files, into the file of the next generation."""
         if self.machine.windows is not None:
             return folder.image(about, arrays, self.machine.windows)
         if self._buffer is None and self._coming is not None:
@@ -223,7 +225,7 @@ class Keeper:
         return image
 
     def _write(self, folder: StateFolder, image: Image | FileImage) -> float:
-        """Write an image of the state, in the writer thread; returns the time that this took, in seconds."""
+        """Write an image of the state, in the writer thread; returns the duration in seconds."""
         begin = time.monotonic()
         folder.write(image, lambda: self._abandoned)
         return time.monotonic() - begin
@@ -253,7 +255,7 @@ class Keeper:
         return True
 
     def _problem(self, why: str) -> None:
-        """Report, the first time, that a checkpoint could not be written."""
+        """Report that a checkpoint could not be written, but only the first time."""
         if not self.problems:
             assert self.folder is not None
             self.problems.append(f"no checkpoint could be written to {self.folder.shown}: {why}; the run goes on")

@@ -1,4 +1,4 @@
-"""The interface between engine and processor: the state of a run, and the operations that change it."""
+"""The interface between the engine and a processor: the state of a run, and the operations that change the state."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class Start:
     Attributes:
         fields: the stored arrays of the fields that the loop writes, by name; a machine may ignore them.
         sent: the stored arrays of the values that vertices last sent to their neighbours, by name of the field.
-        flags: uint8[n], bit 0 for active vertices, bit 1 for vertices that must run again themselves; None activates
-            all vertices, which is always correct.
-        placed: whether fields, sent values and active flags are in their slots already, because they were restored from
-            a checkpoint that was written before a superstep of the same loop on the same graph.
+        flags: uint8[n]. Bit 0 marks active vertices, and bit 1 marks vertices that must themselves run again. None
+            activates all vertices, which is always correct.
+        placed: whether fields, sent values and active flags are already in their slots, because a checkpoint was
+            restored. The checkpoint was written before a superstep of the same loop on the same graph.
         rounds: the number of supersteps that the loop has already run.
     """
 
@@ -62,11 +62,13 @@ class Loop(Protocol):
         """The counts of the last superstep."""
 
     def advance(self, room: int | None) -> Sequence[Done]:
-        """Run at least one superstep, and at most `room` supersteps unless `room` is None; returns one record for each.
+        """Run at least one superstep, and at most `room` supersteps unless `room` is None.
 
-        Several supersteps may run in one call only if the end of the loop depends on nothing but the number of active
-        vertices, and if each of them except the last leaves active vertices. The result is empty for a single superstep
-        that may still be running.
+        Returns one record per superstep.
+
+        Several supersteps may run in one call only under two conditions: the end of the loop depends only on the number
+        of active vertices, and every superstep except the last leaves active vertices. The result is empty for a single
+        superstep that may still be running.
         """
 
     def last(self) -> Done:
@@ -89,8 +91,8 @@ class Sweep(Protocol):
     def run_levels(self, first: int) -> tuple[int, int]:
         """Run all passes of several levels in one call, beginning with level number `first`.
 
-        Returns the number of levels that have run, which is 0 if levels must run one pass at a time, and the number of
-        edges traversed.
+        Returns the number of levels that have run, and the number of edges traversed. If levels must run one pass at a
+        time, both numbers are 0.
         """
 
 
@@ -107,10 +109,10 @@ class Machine(Protocol):
         """Store the values of a vertex field, array[n]."""
 
     def array(self, slot: str) -> NDArray[Any]:
-        """The present values of a vertex array, in host memory; read-only."""
+        """The current values of a vertex array, in host memory and read-only."""
 
     def others(self, slot: str, value: int) -> int:
-        """The number of entries of a vertex array of u8 or u32 that differ from `value`."""
+        """The number of entries of a u8 or u32 vertex array that differ from `value`."""
 
     def evaluate(self, spec: ScalarSpec) -> None:
         """Compute a graph-level value and store it in its slot."""
@@ -119,7 +121,7 @@ class Machine(Protocol):
         """Run a pass over all vertices; returns the number of edges traversed."""
 
     def counted(self) -> Stats:
-        """The counts of the last pass that ends a superstep and so decides which vertices are active."""
+        """The counts of the last pass that ended a superstep. These counts decide which vertices are active."""
 
     def copy(self, slot: str, source: str) -> None:
         """Copy one vertex array over another of the same type."""
@@ -132,15 +134,15 @@ class Machine(Protocol):
 
         Args:
             spec: the loop.
-            bound: the maximum number of supersteps; None if it is not known.
+            bound: the maximum number of supersteps; None if unknown.
             start: the state from which the loop continues another run; None for a loop that begins anew.
         """
 
     def begin_sweep(self, spec: SweepSpec) -> Sweep:
-        """Begin a sweep over the present values of its field."""
+        """Begin a sweep over the current values of its field."""
 
     def keep(self, slots: Sequence[str]) -> object:
-        """Copy vertex arrays; the copy is valid until `forget`."""
+        """Copy vertex arrays. The copy is valid until `forget`."""
 
     def forget(self, kept: object) -> None:
         """Release a copy."""

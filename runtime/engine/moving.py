@@ -9,14 +9,14 @@ __all__ = ["Moving"]
 
 
 class Moving:
-    """Counts the edges that were moved since the last round. `machine` provides the counts of the whole run."""
+    """Counts the edges that were moved since the last round. `machine` provides the counts for the whole run."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
-        self._from = NOTHING  # the counts of the run when the present round began, less its own before an inner loop
+        self._from = NOTHING  # the counts of the run that are subtracted to get the counts of the current round
 
     def enter(self) -> Moved:
-        """Begin a loop. Returns the counts of the outer round so far, as an argument for `leave`."""
+        """Begin a loop. Returns the counts of the outer round so far; they are an argument of `leave`."""
         now = self._machine.moved()
         outer, self._from = now.minus(self._from), now
         return outer
@@ -26,7 +26,7 @@ class Moving:
         self._from = self._machine.moved().minus(outer)
 
     def round(self) -> Moved:
-        """End one round, or several that ran in one call, and return the counts of the edges that they moved."""
+        """End one round, or several rounds that ran in one call; returns the counts of the edges that they moved."""
         now = self._machine.moved()
         if now == self._from:
             return NOTHING

@@ -1,4 +1,4 @@
-"""Tables for kernels that read whole neighbour lists: distinct neighbours, and sums of their edge columns."""
+"""Tables for kernels that read whole neighbour lists: distinct neighbours, and sums of edge columns per neighbour."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["near_tables"]
 
 
 def near_tables(plan: Plan, graph: Graph) -> Iterator[tuple[str, str, int, Callable[[], NDArray[Any]]]]:
-    """For each table that the plan reads: its slot, its stored type, its length, and a function that computes it."""
+    """Yield for each table that the plan reads: its slot, stored type and length, and a function that computes it."""
     if "near:starts" not in plan.slots:
         return
     near = graph.neighbours()

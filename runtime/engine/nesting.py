@@ -1,4 +1,4 @@
-"""Loops that contain blocks, and sweeps, implemented by the operations that every machine has."""
+"""Implements loops that contain blocks, and sweeps, with operations that every machine has."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ __all__ = ["MaskedSweep", "NestedLoop", "finite"]
 
 
 class NestedLoop:
-    """Runs the supersteps of a loop that contains blocks, one per call; a `vlang.runtime.engine.machine.Loop`.
+    """Runs the supersteps of a loop that contains blocks: one superstep per call.
+
+    Implements `vlang.runtime.engine.machine.Loop`.
 
     Args:
         spec: the loop.
         machine: holds the state.
         run: runs steps, and returns the number of edges that their passes traverse.
-        inside: whether the loop begins inside of a superstep, at a checkpoint that has already been restored.
+        inside: whether the loop begins inside of a superstep, at a checkpoint that is already restored.
 
     Attributes:
         stats: the counts of the last superstep.
@@ -55,11 +57,11 @@ class NestedLoop:
         return self._last
 
     def close(self) -> None:
-        """Does nothing, as there is nothing to release."""
+        """Do nothing, because there is nothing to release."""
 
 
 def finite(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Whether each value is finite, bool[n]. The least and the greatest signed integer represent infinity."""
+    """For each value, whether it is finite, bool[n]. The least and the greatest signed integer represent infinity."""
     if values.dtype.kind != "i":
         return np.ones(len(values), np.bool_)
     limits = np.iinfo(values.dtype)
@@ -68,7 +70,10 @@ def finite(values: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 class MaskedSweep:
-    """A sweep whose passes test for every vertex whether it is in the level; a `vlang.runtime.engine.machine.Sweep`."""
+    """A sweep whose passes test for every vertex whether it is in the level.
+
+    Implements `vlang.runtime.engine.machine.Sweep`.
+    """
 
     def __init__(self, spec: SweepSpec, machine: Machine) -> None:
         self._machine = machine
@@ -80,9 +85,9 @@ class MaskedSweep:
         self.levels: Sequence[int] = levels if spec.up else levels[::-1]
 
     def run_levels(self, first: int) -> tuple[int, int]:
-        """Returns 0 levels, because this sweep runs its levels one at a time."""
+        """Return 0 levels, because this sweep runs its levels one at a time."""
         return 0, 0
 
     def run_pass(self, stage: StageSpec, level: int) -> int:
-        """Run a pass with a mask that leaves only the vertices of the level; returns the number of edges traversed."""
+        """Run a pass with a mask that selects only the vertices of the level; returns the number of edges traversed."""
         return self._machine.run_pass(stage)

@@ -1,8 +1,8 @@
 """The position of a run in its plan: the blocks in progress, from the outermost to the innermost.
 
-Lists of steps alternate with blocks in a position. In a position, the entry of a list contains the number of the next
-step of the list, and the entry of a block contains the number of complete passes through the block. A run can begin at
-a position if the state at this position has been restored (vlang.runtime.engine.checkpoint).
+In a position, lists of steps and blocks alternate. The entry of a list contains the number of its next step. The entry
+of a block contains the number of complete passes through the block. A run can begin at a position after the state at
+this position was restored (vlang.runtime.engine.checkpoint).
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class Block:
 
     Attributes:
         kind: "steps", "sweep", "each" (`for v in S`), "range" (`for i from a to b`) or "loop".
-        numbers: the counters of the block, by the names in _WORDS.
-        again: whether the run begins inside of this block, at a checkpoint.
+        numbers: the counters of the block. _WORDS has their names.
+        again: whether the run begins at a checkpoint inside of this block.
         watch: the CycleWatch of a loop; None for other blocks.
     """
 
@@ -51,7 +51,7 @@ class Block:
 
     @property
     def at(self) -> int:
-        """The number of complete passes through a block; for a list, the number of its next step."""
+        """For a block, the number of complete passes through it; for a list, the number of its next step."""
         return self.numbers["at"]
 
     @at.setter
@@ -60,7 +60,7 @@ class Block:
 
     @property
     def edges(self) -> int:
-        """The number of edges that the complete passes or steps traversed."""
+        """The number of edges that the complete passes or steps have traversed."""
         return self.numbers["edges"]
 
     @edges.setter
@@ -72,7 +72,7 @@ class Position:
     """The blocks in progress.
 
     Args:
-        coming: the blocks of the position at which the run begins, outermost first.
+        coming: the blocks of the position at which the run begins, from the outermost to the innermost.
     """
 
     def __init__(self, coming: Sequence[Block] = ()) -> None:
@@ -87,7 +87,7 @@ class Position:
     def enter(self, kind: str, **numbers: int) -> Block:
         """Enter a block.
 
-        The counters of the block are `numbers`, unless the run begins inside of this block, at a checkpoint.
+        The counters of the block are `numbers`, unless the run begins at a checkpoint inside of this block.
         """
         block = Block(kind, {"at": 0, **numbers})
         if self._coming:
@@ -110,7 +110,7 @@ class Position:
 
 
 def walk(saved: object, steps: Sequence[Step]) -> list[tuple[Block, Step | None]]:
-    """The blocks of a saved position, each with its step in a plan; the step of a list is None.
+    """The blocks of a saved position, each with its step in a plan. For a list, the step is None.
 
     `saved` comes from `Position.saved`, and `steps` are the steps of the plan. Raises ValueError if the plan does not
     have the position.
@@ -164,7 +164,7 @@ def _read(saved: object, kind: str) -> Block:
 
 
 def describe(blocks: Sequence[tuple[Block, Step | None]]) -> str:
-    """A position as text, innermost block first."""
+    """A position as text, with the innermost block first."""
     texts = []
     for block, step in reversed(blocks):
         if isinstance(step, LoopSpec):

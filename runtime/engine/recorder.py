@@ -1,4 +1,4 @@
-"""Records the events of a run, and writes them in the Trace Event Format, which Perfetto and chrome://tracing show.
+"""Records the events of a run, and writes them in the Trace Event Format, which Perfetto and chrome://tracing display.
 
 The format is described in "Trace Event Format" (Google, 2016): an object with a list `traceEvents`. Complete events
 (`X`) have a begin and a duration in microseconds, counters (`C`) have values, and metadata (`M`) name processes and
@@ -34,10 +34,11 @@ _PROCESS = 1
 class Recorder:
     """A `vlang.runtime.threads.activity.Listener` that records all spans and supersteps.
 
-    A superstep has the arguments loop, line, round, mode, active and edges, and the counts of `Moved` that are not 0.
+    The event of a superstep has the arguments loop, line, round, mode, active and edges, and all non-zero counts of
+    `Moved`.
 
     Args:
-        most: the maximum number of events; later events are only counted, and the trace contains their number.
+        most: the maximum number of recorded events. Later events are only counted, and the trace contains their number.
 
     Attributes:
         left_out: the number of events that were not recorded.
@@ -52,13 +53,13 @@ class Recorder:
         self._events: list[dict[str, Any]] = []
 
     def begin(self, name: str, of: str, size: int) -> None:
-        """Does nothing, as the span of the step follows."""
+        """Do nothing, because the span of the step follows."""
 
     def reach(self, fraction: float, count: str) -> None:
-        """Does nothing."""
+        """Do nothing."""
 
     def end(self) -> None:
-        """Does nothing."""
+        """Do nothing."""
 
     def span(self, kind: str, name: str, begin: float, seconds: float, details: dict[str, Any]) -> None:
         """Record a span on the track of its thread."""
@@ -79,7 +80,7 @@ class Recorder:
                           "args": {"active": done.active}})
 
     def write(self, file: IO[bytes] | gzip.GzipFile, name: str = "vlang") -> None:
-        """Write the trace as JSON. name: the name of the process in the trace."""
+        """Write the trace as JSON. `name` is the name of the process in the trace."""
         tracks = {_SUPERSTEPS: "supersteps", **{number: "run" if ident == self._main else f"thread {number}"
                                                 for ident, number in self._tracks.items()}}
         heads = [_named("process_name", 0, name), *(_named("thread_name", at, text) for at, text in tracks.items())]
@@ -110,7 +111,10 @@ def _named(event: str, track: int, name: str) -> dict[str, Any]:
 
 
 def check_trace(path: str) -> None:
-    """Raise BindError for another suffix than .json or .json.gz, and DiskError if the file cannot be written."""
+    """Check the path of a trace.
+
+    Raises BindError if the suffix is not .json or .json.gz, and DiskError if the file cannot be written.
+    """
     if not path.endswith(_SUFFIXES):
         raise BindError(f"trace: `{path}` is no name of a trace; end it in {' or '.join(_SUFFIXES)}")
     check_writable(path)
@@ -124,7 +128,7 @@ def recorded(path: str | os.PathLike[str], name: str = "vlang") -> Iterator[None
         path: a file that ends in .json or .json.gz; it is written atomically.
         name: the name of the process in the trace.
 
-    Raises BindError for another suffix, and DiskError.
+    Raises BindError for any other suffix. Raises DiskError.
     """
     text = os.fspath(path)
     check_trace(text)

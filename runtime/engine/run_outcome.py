@@ -19,7 +19,7 @@ __all__ = ["Goal", "Kept", "Outcome", "Stopped"]
 
 @dataclass(frozen=True)
 class Goal:
-    """The early end of a run: the number of a loop, and the number of supersteps after which this loop ends the run."""
+    """The early end of a run: the number of a loop, and the number of its supersteps after which the run ends."""
 
     loop: int
     supersteps: int
@@ -33,19 +33,20 @@ class Outcome:
         values: the values of output fields and globals.
         rounds: the number of supersteps of all loops.
         converged: whether every loop converged.
-        reason: why the first loop that did not converge ended, or otherwise the last loop.
+        reason: the reason why a loop ended: the first loop that did not converge or, if all converged, the last loop.
         history: the records of the supersteps.
-        seconds: wall-clock time, without building, compiling and the checks of `require`.
+        seconds: wall-clock time, excluding the time for building, for compiling, and for the checks of `require`.
         kept: copies of the requested vertex arrays, by slot.
-        final: bool[n], whether the values of a vertex are final, for runs that may stop at a target.
+        final: for runs that may stop at a target, whether the values of each vertex are final, bool[n].
         infinite: whether a watched value was infinite.
         infinite_inside: whether a watched value that is not an output was infinite.
         nan: the watched outputs with a NaN.
         interrupted: whether an interrupt ended the run before its end.
-        failures: in check mode, the numbers (Watch.note) of the operations that failed and ended the run, each with the
-            index of the id of its vertex, or -1 for no vertex.
-        superstep: the superstep, from 1, of the innermost loop in which a failure ended the run; 0 outside of loops.
-        moved: the edges that the run moved, also outside of loops.
+        failures: in check mode, the numbers (Watch.note) of the failed operations that ended the run. Each has the
+            index of the id of the vertex where it failed, or -1.
+        superstep: the superstep of the innermost loop in which a failure ended the run, counted from 1; 0 outside of
+            loops.
+        moved: the counts of the edges that the run moved, inside and outside of loops.
     """
 
     values: Values = field(default_factory=Values)
@@ -67,7 +68,7 @@ class Outcome:
 
 @dataclass
 class Kept:
-    """The part of a run's state that the engine has, outside of the machine.
+    """The part of a run's state that the engine holds, outside of the machine.
 
     Attributes:
         outcome: returns the attributes of the outcome so far, by name.
@@ -79,4 +80,4 @@ class Kept:
 
 
 class Stopped(Exception):
-    """Raised to end the run after an interrupt; the run then returns its present values."""
+    """Raised to end the run after an interrupt. The run then returns its current values."""

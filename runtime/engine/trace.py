@@ -24,15 +24,15 @@ class Round:
     Attributes:
         loop: the number of the `repeat` or range in the program, from 0 in the order of the text.
         round: the number of the round in that loop, from 1.
-        active: the number of vertices that are active after the round and send in the next round; for a range, all
-            vertices.
-        mode: "pull", "push", "notify-pull", ..., or "connect" for a whole loop that ran as a search for connected
-            components (rule K, docs/internals/rule-k.md).
+        active: the number of vertices that are active after the round and send in the next round. For a range, the
+            number of all vertices.
+        mode: the mode of the round, such as "pull", "push" or "notify-pull". The mode "connect" stands for a whole loop
+            that ran as a search for connected components (rule K, docs/internals/rule-k.md).
         seconds: wall-clock time.
         edges: the number of edges traversed by gathers and notification.
         bytes_copied, bytes_in_place, bytes_from_disk: the bytes of edges that were moved (see `Result.moved`).
-        pages_cached, pages_copied, pages_packed, pages_in_place, pages_from_disk: the numbers of pages that were used,
-            each counted by how its edges reached the kernel.
+        pages_cached, pages_copied, pages_packed, pages_in_place, pages_from_disk: the numbers of pages used, by the
+        path on which their edges reached the kernel.
         bytes_between: the bytes of vertex values that were copied between devices.
         expected: the seconds that the cost models of the policy expect; None without a model.
     """
@@ -56,7 +56,8 @@ class Round:
 
 
 class Done(NamedTuple):
-    """The record of a superstep: number of active vertices after it, mode, and number of edges traversed."""
+    """The record of a superstep: the number of active vertices after it, its mode, and the number of edges traversed.
+    """
 
     active: int
     mode: str
@@ -64,11 +65,13 @@ class Done(NamedTuple):
 
 
 class Series(Sequence[Done]):
-    """The records of supersteps that ran in one call. A `Done` is created on access, as there may be millions.
+    """The records of supersteps that ran in one call.
+
+    A `Done` is created only on access, because there may be millions.
 
     Args:
         mode: the mode of all supersteps.
-        counts: int64[k, 2], the number of active vertices and of edges of each superstep; copied.
+        counts: int64[k, 2], the numbers of active vertices and of edges of each superstep. The array is copied.
     """
 
     def __init__(self, mode: str, counts: NDArray[np.int64]) -> None:
@@ -131,7 +134,7 @@ class History:
             first: the number of the first superstep.
             seconds: the time of each superstep.
             done: the records of the supersteps.
-            moved: the edges that all of these supersteps moved.
+            moved: the counts of the edges that these supersteps moved in total.
         """
         self._parts.append((loop, first, seconds, done, moved))
         self.edges += done.edges if isinstance(done, Series) else sum(row.edges for row in done)
@@ -141,12 +144,13 @@ class History:
         return sum(len(done) for _, _, _, done, _ in self._parts)
 
     def packed(self) -> tuple[list[str], tuple[NDArray[Any], ...]]:
-        """Convert the records to arrays, for `unpacked`.
+        """Convert the records to arrays, which `unpacked` converts back.
 
         Returns:
-            The modes, and four arrays. For p parts and k supersteps these are: int64[4p], for each part its loop, its
-            first superstep, its length and the index of its mode; float64[p], the seconds per superstep of each part;
-            int64[2k], active vertices and edges of every superstep; int64[8p], the counts of `Moved` of each part.
+            The modes, and four arrays for p parts and k supersteps. The first, int64[4p], has the loop, the first
+            superstep, the length and the index of the mode of each part. The second, float64[p], has the seconds per
+            superstep of each part. The third, int64[2k], has the active vertices and the edges of every superstep. The
+            last, int64[8p], has the counts of `Moved` of each part.
         """
         known = self._packed
         modes = {mode: number for number, mode in enumerate(known.modes)}
@@ -172,7 +176,7 @@ class History:
     def unpacked(modes: object, arrays: Sequence[NDArray[Any]], loops: int) -> History:
         """Convert the result of `packed` back to a history.
 
-        `loops` is the number of loops in the program. Raises ValueError if the values are not a history of this
+        `loops` is the number of loops in the program. Raises ValueError if the values cannot be a history of this
         program.
         """
         history, at = History(), 0
@@ -195,7 +199,7 @@ class History:
         return history
 
     def rounds(self, since: int = 0) -> tuple[Round, ...]:
-        """The records of the supersteps of all parts from part number `since` on."""
+        """The records of the supersteps of all parts, beginning with part number `since`."""
         return tuple(one for loop, first, seconds, done, moved in self._parts[since:]
                      for one in rounds_of(loop, first, seconds, done, moved))
 
@@ -236,7 +240,7 @@ class ChaosReport:
         seed: the seed of the random choices.
         threads: the number of threads.
         page_size: the page size in bytes.
-        freedoms: the use of every rule by every loop, including rules that do not hold.
+        freedoms: the use of every rule by every loop, including rules that do not hold for the loop.
     """
 
     seed: int
@@ -245,7 +249,7 @@ class ChaosReport:
     freedoms: tuple[Freedom, ...]
 
     def lines(self) -> Iterator[str]:
-        """The report as text: a line for the run, and a line for each loop."""
+        """The report as lines of text: one line for the run, and one line for each loop."""
         plural = "s" * (self.threads != 1)
         yield (f"chaos {self.seed}: the same with {self.threads} thread{plural}, pages of {self.page_size} bytes, "
                "contributions in random order")

@@ -1,4 +1,4 @@
-"""Ways of running a loop of supersteps on one kind of processor, and the choice among them."""
+"""Execution ways of loops on one kind of processor, and the choice among them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ M = TypeVar("M", contravariant=True)
 
 
 class Way(Protocol[M]):
-    """One way of running a loop; M is the part of the machine that it uses.
+    """An execution way: a method of running a loop. M is the part of the machine that the way uses.
 
     All ways end in the same state (docs/language.md, section 10), so their order in a list affects time only.
-    The last way of a list refuses no loop and always begins.
+    The last way of a list refuses no loop, and its `begin` never returns None.
     """
 
     @property
@@ -29,18 +29,18 @@ class Way(Protocol[M]):
         """The name of the way in `vlang explain` and options."""
 
     def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
-        """The reason why the loop cannot run this way for any values; "" if it may."""
+        """The reason why the loop can never run this way, whatever its values are; "" if it may."""
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
         """The roles of the kernels that every run launches for a pass of the loop."""
 
     def begin(self, loop: LoopSpec, machine: M, bound: int | None, start: Start | None) -> Loop | None:
-        """Begin the loop; returns None if the initial values of the loop or its bound do not allow this way.
+        """Begin the loop; returns None if the initial values of the loop or its bound do not permit this way.
 
         Args:
-            loop: a loop that the way does not refuse.
+            loop: a loop for which `refused` returns "".
             machine: the state of the run, and its kernels.
-            bound: the maximum number of supersteps; None if it is not known.
+            bound: the maximum number of supersteps; None if unknown.
             start: the state from which the loop continues another run; None for a loop that begins anew.
         """
 
@@ -52,7 +52,7 @@ W = TypeVar("W", bound=Way[Never])
 
 
 def way_of(ways: Iterable[W], loop: LoopSpec, graph: Counts, options: Options) -> W:
-    """The first way that does not refuse a loop. The loop runs this way if its initial values allow it.
+    """Return the first way that does not refuse a loop. The loop runs this way unless its initial values rule it out.
 
     Args:
         ways: the ways in order of preference.
@@ -67,7 +67,7 @@ def begin_loop(
     ways: Iterable[Way[M]], machine: M, loop: LoopSpec, graph: Graph, options: Options, bound: int | None,
     start: Start | None,
 ) -> Loop:
-    """Begin a loop in the first way that does not refuse it and can begin it.
+    """Begin a loop in the first way that does not refuse the loop and that can begin it.
 
     Args:
         ways: the ways in order of preference.
@@ -75,7 +75,7 @@ def begin_loop(
         loop: the loop.
         graph: the graph.
         options: the options of the run.
-        bound: the maximum number of supersteps; None if it is not known.
+        bound: the maximum number of supersteps; None if unknown.
         start: the state from which the loop continues another run; None for a loop that begins anew.
     """
     for way in ways:

@@ -54,7 +54,7 @@ class GpuMachine:
 
     Attributes:
         folding: the kernels that compute a reduction over vertices.
-        known_ways: the ways to run a loop, in order of preference; `ways` has those for which there is memory.
+        known_ways: all execution ways, in order of preference; `ways` has the execution ways for which memory suffices.
     """
 
     folding: tuple[str, ...] = ("fold_scalar",)
@@ -105,7 +105,7 @@ class GpuMachine:
     # ----------------------------------------------------------------------- vertices
     @property
     def span(self) -> tuple[int, int]:
-        """The vertices over which passes run: the first one, and the one behind the last."""
+        """The range of vertices over which passes run: the first vertex, and the last vertex plus 1."""
         return 0, self.n
 
     @property
@@ -114,7 +114,7 @@ class GpuMachine:
         return -(-self.n // BLOCK)
 
     def extent(self, slot: str) -> tuple[int, int]:
-        """The device address and the bytes of the entries of a vertex array over which passes run, in whole words."""
+        """The address and the size, in bytes of whole words, of the entries of a vertex array over which passes run."""
         buffer = self.state.buffers[slot]
         return buffer.pointer, buffer.nbytes
 
@@ -208,7 +208,7 @@ class GpuMachine:
         return self.state.array(slot)
 
     def _table(self, slot: str, dtype: str, length: int, values: Callable[[], NDArray[Any]]) -> None:
-        """Let a slot refer to an array of the graph, whose values never change."""
+        """Let a slot refer to an array of the graph. The values of the array never change."""
         key, size = ("vertices", slot), length * DTYPES[dtype].itemsize
 
         def fill(at: int) -> None:
@@ -225,7 +225,7 @@ class GpuMachine:
         return side_of(self.graph, self._disk, kind, columns)
 
     def whole_side(self, kind: str) -> Side:
-        """The edges by which kernels are chosen if the result must not depend on how the graph is cut."""
+        """Return the edges by which kernels are chosen if the result must not depend on how the graph is divided."""
         return self.side(kind)
 
     # ------------------------------------------------------------------------- passes
@@ -256,7 +256,8 @@ class GpuMachine:
         return self.gather(stage)
 
     def send(self, stage: StageSpec) -> None:
-        """Begin a pass over all vertices: bring its lists up to date, clear its counts, and compute its messages."""
+        """Begin a pass over all vertices: update the lists that it reads, clear its counts, and compute its messages.
+        """
         self.passes.pointed.follow(stage.pointer)
         if stage.loop_end:
             self.state.clear_stats()
@@ -264,7 +265,7 @@ class GpuMachine:
             self.over_vertices("messages", stage)
 
     def gather(self, stage: StageSpec) -> int:
-        """The rest of `run_full`, after `send`; returns the number of edges traversed."""
+        """Run the rest of `run_full`, after `send`; returns the number of edges traversed."""
         edges = 0
         if stage.domain is None:
             self.over_vertices("compute", stage)
@@ -296,7 +297,7 @@ class GpuMachine:
             del self._in_place[stage.name]
 
     def counted(self) -> Stats:
-        """The counts of the last pass; waits until the pass has ended."""
+        """Return the counts of the last pass, after waiting for the end of the pass."""
         return self.state.counted()
 
     def sparse_topology(self, kind: str, stage: StageSpec | None) -> SparseTopology:
@@ -304,7 +305,9 @@ class GpuMachine:
         return self.passes.sparse(kind, stage)
 
     def needed(self, kind: str, stage: StageSpec | None, items: int, count: int, queued: bool) -> Transfer:
-        """The pages that hold edges of the active vertices, and the cheapest transfer of each; waits for the device.
+        """Return the pages that hold edges of the active vertices, and the cheapest transfer of each page.
+
+        Waits for the device.
 
         Args:
             kind: adjacency direction, "in", "out" or "both".
@@ -316,7 +319,7 @@ class GpuMachine:
         return self.passes.needed(kind, stage, items, count, queued)
 
     def over_pages(self, kind: str, stage: StageSpec | None, transfer: Transfer, launch: OnePage) -> None:
-        """Call `launch`, which queues a kernel, for each page of a transfer.
+        """Call `launch` for each page of a transfer. `launch` queues a kernel.
 
         Args:
             kind: adjacency direction, "in", "out" or "both".
@@ -331,11 +334,11 @@ class GpuMachine:
         return self.passes.sorted_queue(kind, stage, queue, count, target)
 
     def over_slices(self, kind: str, stage: StageSpec | None, sliced: Sliced, launch: OneSlice) -> None:
-        """Call `launch`, which queues a kernel, for each slice of a sorted queue."""
+        """Call `launch` for each slice of a sorted queue. `launch` queues a kernel."""
         self.passes.over_slices(kind, stage, sliced, launch)
 
     def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
-        """Begin a loop in the first way that can run it.
+        """Begin a loop in the first execution way that can run it.
 
         `bound` is the maximum number of supersteps, and `start` is the state of an earlier run. Both arguments may be
         None.
@@ -344,7 +347,7 @@ class GpuMachine:
         return next(loop for loop in begun if loop is not None)
 
     def begin_sweep(self, spec: SweepSpec) -> MaskedSweep:
-        """Begin a sweep, whose passes are full passes with a mask."""
+        """Begin a sweep. Its passes are full passes with a mask."""
         return MaskedSweep(spec, self)
 
     # ------------------------------------------------------------------------- copies
@@ -376,7 +379,7 @@ class GpuMachine:
 
     # ---------------------------------------------------------------------------- end
     def moved(self) -> Moved:
-        """The edges that the run has moved so far: copied, read in place, and read from disk."""
+        """Return counts of the edges that the run has moved so far: copied, read in place, and read from disk."""
         return self.passes.moved(None if self._disk is None else self._disk.reading)
 
     def read_in_place(self, kind: str, stage: StageSpec | None, edges: int) -> None:
@@ -388,8 +391,7 @@ class GpuMachine:
         self.device.synchronize()
 
     def values(self) -> Values:
-        """The values of the output fields and the globals; the option `device_arrays` keeps the arrays on the device.
-        """
+        """The values of the output fields and globals. The option `device_arrays` keeps the arrays on the device."""
         globals_ = {name: self.state.scalar(name) for name, _ in self.plan.globals}
         fetch = self.state.hand_over if self.options.device_arrays else self.state.array
         return Values({spec.name: fetch(f"field:{spec.name}") for spec in self.plan.fields if spec.output}, globals_)

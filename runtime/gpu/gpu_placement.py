@@ -1,8 +1,9 @@
-"""The placement of the edges of a run on a GPU: in host memory if they fit into its budget, otherwise on disk.
+"""The placement of the edges of a run on a GPU: in host memory if the edges fit into the memory budget, otherwise on
+disk.
 
-If the edges stay in their page file on disk, host memory has a ring of page-locked buffers, the degrees that the
-program reads, the results, and the row offsets of each direction, which are needed to compute the tables on the device.
-Device memory has the state, the tables and some pages.
+If the edges stay in their page file on disk, host memory holds a ring of page-locked buffers, the degrees that the
+program reads, and the results. It also holds the row offsets of each direction, from which the tables on the device are
+computed. Device memory holds the state, the tables and some pages.
 """
 
 from __future__ import annotations
@@ -38,10 +39,11 @@ def place_on_gpu(plan: Plan, graph: Graph, options: Options) -> Placement:
     Args:
         plan: the program, for a GPU.
         graph: a graph on disk.
-        options: the options of the run. Without the option `memory`, and without another budget in force, the budget is
+        options: the options of the run. Without the option `memory`, and without another memory budget, the budget is
             80 % of the free host memory.
 
-    Raises OutOfMemory if the budget is too small even for streaming. The message says how much memory is needed.
+    Raises:
+        OutOfMemory: the budget is too small even for streaming. The message says how much memory is needed.
     """
     stored = graph.stored
     assert stored is not None
@@ -71,7 +73,7 @@ def place_on_gpu(plan: Plan, graph: Graph, options: Options) -> Placement:
     if free < least:
         others = limit - free
         taken = f", of which other arrays take {in_bytes(others)}" if others else ""
-        for _ in range(4):  # repeated, as with a larger budget the buffers for uploads are larger, too
+        for _ in range(4):  # repeated, because a larger budget also makes the upload buffers larger
             least, staged = least - staged + staging_bytes(least + others), staging_bytes(least + others)
         vertices = in_bytes(least - LEAST_BUFFERS * largest)
         raise OutOfMemory(f"{asked}{in_bytes(least)} to stream them to a GPU ({vertices} for vertices), and the budget "
@@ -92,14 +94,15 @@ def _kinds(plan: Plan, graph: Graph, options: Options) -> list[str]:
 
 
 def _kept(plan: Plan, graph: Graph) -> int:
-    """The bytes of the degree arrays that a program reads, and that the graph keeps in memory."""
+    """Return the bytes of the degree arrays that a program reads and that stay in memory with the graph."""
     kinds = {slot.partition(":")[2] for slot in plan.slots if slot.startswith("degree:")}
     each = {"in", "out"} | kinds if "all" in kinds and graph.directed else kinds
     return 4 * graph.n * (len(each) if graph.directed else min(1, len(each)))
 
 
 def _results(plan: Plan, graph: Graph) -> int:
-    """The bytes of the results in host memory, of their copies in the order of the ids, and of one temporary field."""
+    """The bytes of the results in host memory, of a copy of them in the order of the ids, and of one temporary field.
+    """
     outputs = sum(DTYPES[spec.dtype].itemsize * spec.width for spec in plan.fields if spec.output)
     return graph.n * (outputs * (1 if graph.order is None else 2) + 8)
 
@@ -117,6 +120,6 @@ def _in_memory(plan: Plan, graph: Graph, kinds: list[str]) -> int:
 
 
 def _free(limit: int, graph: Graph) -> int:
-    """The bytes of a budget that are free or used by the graph."""
+    """Return the bytes of a budget that are free or that the graph already uses."""
     held = graph.in_memory.shape().held
     return limit if ledger.left is None else min(limit, ledger.left + held)

@@ -21,9 +21,9 @@ _PARTS: WeakKeyDictionary[Graph, dict[Any, tuple[LocalGraph, ...]]] = WeakKeyDic
 
 
 def cut_graph(plan: Plan, graph: Graph, count: int) -> tuple[LocalGraph, ...]:
-    """The parts of a graph in memory that `count` GPUs need to run a plan, with about the same number of edges each.
+    """Cut a graph in memory into `count` parts for a plan. Each part has about the same number of edges.
 
-    Parts are kept as long as the graph, for later runs that read the same directions and columns.
+    The parts are cached with the graph, for later runs that read the same directions and columns.
 
     Raises OutOfMemory and GraphError.
     """

@@ -22,13 +22,13 @@ def aligned(nbytes: int) -> int:
 
 
 def word_of(size: int) -> tuple[str, int]:
-    """The largest type of words that divides a value of `size` bytes, and the number of words in the value."""
+    """The largest word type whose size divides a value of `size` bytes, and the number of words in the value."""
     bits = next(bits for bits in (64, 32, 16, 8) if 8 * size % bits == 0)
     return f"u{bits}", 8 * size // bits
 
 
 def links(parts: Sequence[PartMachine], slots: Iterable[str]) -> Iterator[tuple[int, int, str]]:
-    """Each pair of an owner and another GPU that mirrors some of its vertices, with each of the arrays."""
+    """All combinations of an owner, another GPU that mirrors some of the owner's vertices, and one of the arrays."""
     listed = tuple(slots)
     for owner, part in enumerate(parts):
         for rank, places in enumerate(part.numbers.wanted):
@@ -37,7 +37,7 @@ def links(parts: Sequence[PartMachine], slots: Iterable[str]) -> Iterator[tuple[
 
 
 class Updates(Protocol):
-    """What a run does with an exchange.
+    """The exchange of one run, which updates mirrors.
 
     Attributes:
         name: the name of the exchange, for notes.
@@ -49,14 +49,14 @@ class Updates(Protocol):
         """Queue the update of the mirrors of some arrays on all GPUs."""
 
     def forget(self, slot: str) -> None:
-        """Note that the mirrors of an array were overwritten otherwise."""
+        """Note that other code has overwritten the mirrors of an array."""
 
     def note(self) -> str:
         """A sentence about the values that were sent so far."""
 
 
 class Exchange(Updates, Protocol):
-    """One way to update mirrors; its name is a value of the option `exchange`."""
+    """A method of updating mirrors. Its name is a value of the option `exchange`."""
 
     @staticmethod
     def sizes(part: PartMachine) -> Mapping[str, int]:

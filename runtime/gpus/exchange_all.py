@@ -1,4 +1,4 @@
-"""The exchange ALL of Medusa: each GPU sends the values of all its vertices to every other GPU each time."""
+"""The exchange ALL of Medusa: in each exchange, each GPU sends the values of all its vertices to all other GPUs."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["WholeExchange"]
 
 
 class WholeExchange:
-    """Copies the owned part of an array; the receiver takes the values that it mirrors from the copy."""
+    """Copies the owned part of an array. The receiver extracts the values that it mirrors from the copy."""
 
     name = "all"
 
     @staticmethod
     def sizes(part: PartMachine) -> Mapping[str, int]:
-        """The bytes of the copies from all other GPUs, and of the places of mirrors in them."""
+        """The sizes in bytes of the copies from all other GPUs, and of the positions of mirrored values in them."""
         sizes, numbers = {}, part.numbers
         for owner in range(numbers.ranges.size):
             first, last = numbers.ranges.of(owner)
@@ -33,7 +33,7 @@ class WholeExchange:
 
     @staticmethod
     def kernels(part: PartMachine) -> Iterable[Key]:
-        """The kernels that take values from copies."""
+        """The kernels that extract mirrored values from copies."""
         return {("pack_values", word_of(part.itemsize(slot))[0], ()) for slot in part.mirrored}
 
     def __init__(self, parts: Sequence[PartMachine], traffic: Traffic) -> None:
@@ -63,7 +63,7 @@ class WholeExchange:
                        other.mirror_at(slot, owner))
 
     def forget(self, slot: str) -> None:
-        """Does nothing, as all values are sent each time."""
+        """Do nothing, because every exchange sends all values."""
 
     def note(self) -> str:
         """A sentence about the values that were sent so far."""

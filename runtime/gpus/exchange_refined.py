@@ -3,7 +3,7 @@
 Khorasani, Gupta, Bhuyan: Scalable SIMD-efficient graph processing on GPUs, PACT'15, section IV. The lists of mirrored
 vertices are made before the run (offline refinement). In each exchange, ballots and prefix sums collect the changed
 values (online refinement), and only the filled length is copied to the inbox of the other GPU. A value has changed if
-its bits differ from the bits that were sent last.
+its bits differ from the bits of the value that was sent last.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ class _Box:
     """The changed values of an array for one GPU.
 
     Attributes:
-        owner, rank, slot: from which GPU to which one, and the array.
+        owner: the number of the sending GPU.
+        rank: the number of the receiving GPU.
+        slot: the array.
         changed: the number of changed values.
         form: "whole", "listed" or "flagged".
     """
@@ -52,13 +54,13 @@ class _Box:
 
 
 class RefinedExchange:
-    """Sends changed values as a list, with a bitmap, or together with all others, by what takes the fewest bytes."""
+    """Sends changed values as a list or with a bitmap, or sends all values, whichever takes the fewest bytes."""
 
     name = "vr"
 
     @staticmethod
     def sizes(part: PartMachine) -> Mapping[str, int]:
-        """The bytes of outboxes and inboxes: packed values, bitmaps and sums for each GPU and array."""
+        """The sizes in bytes of outboxes and inboxes: packed values, bitmaps and sums for each GPU and array."""
         sizes: dict[str, int] = {}
         wanted = [len(places) for places in part.numbers.wanted]
         for rank in range(len(wanted)):
@@ -93,7 +95,7 @@ class RefinedExchange:
         self._known.update(slots)
 
     def forget(self, slot: str) -> None:
-        """Note that the mirrors of an array were overwritten otherwise, so that all values are sent next time."""
+        """Note that other code has overwritten the mirrors of an array, so that the next exchange sends all values."""
         self._known.discard(slot)
 
     def note(self) -> str:
@@ -103,7 +105,7 @@ class RefinedExchange:
 
     # ------------------------------------------------------------------------------------------- the sending GPU
     def _refined(self, slots: Sequence[str]) -> list[_Box]:
-        """Find the changed values of each pair of GPUs and array; waits for their numbers."""
+        """Find the changed values for each pair of GPUs and each array; waits for the numbers of changed values."""
         asked: dict[int, list[tuple[int, str]]] = {}
         for owner, rank, slot in links(self._parts, slots):
             self._traffic.reclaim(owner, rank)
@@ -126,7 +128,7 @@ class RefinedExchange:
         return boxes
 
     def _refine(self, part: PartMachine, rank: int, slot: str, number: int) -> None:
-        """Queue the comparison with the values that were sent last; their number goes to entry `number` of totals."""
+        """Queue the comparison with the values that were sent last. The number of changes goes to `totals[number]`."""
         count, name = len(part.numbers.wanted[rank]), f"{rank}:{slot}"
         sums = part.boxes[f"out sums:{name}"]
         part.over_boxes("refine_values", slot, 32 * _warps(count), part.pointer(slot), part.marks[rank], count, None,
@@ -152,7 +154,8 @@ class RefinedExchange:
 
     # ------------------------------------------------------------------------------------------- the receiving GPU
     def _unpack(self, box: _Box) -> None:
-        """Queue the work that stores the values of a box in the mirrors, in both buffers of a field."""
+        """Queue the work that stores the values of a box in the mirrors; for a field, in the mirrors of both buffers.
+        """
         part, slot, name = self._parts[box.rank], box.slot, f"{box.owner}:{box.slot}"
         count, size = len(self._parts[box.owner].numbers.wanted[box.rank]), part.itemsize(slot)
         packed, bits, sums = (part.boxes[f"{kind}:{name}"] for kind in ("in", "in bits", "in sums"))

@@ -1,4 +1,4 @@
-"""The exchange MS of TOTEM: every mirrored value is sent each time, whether it has changed or not."""
+"""The exchange MS of TOTEM: every exchange sends all mirrored values, changed or not."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ __all__ = ["SubsetExchange"]
 
 
 class SubsetExchange:
-    """Packs the values that another GPU mirrors, and copies them to the mirrors, which are consecutive for an owner."""
+    """Packs the values that another GPU mirrors, and copies them to its mirrors.
+
+    The mirrors of one owner are consecutive.
+    """
 
     name = "ms"
 
     @staticmethod
     def sizes(part: PartMachine) -> Mapping[str, int]:
-        """The bytes of packed values for each GPU and array."""
+        """The sizes in bytes of the packed values for each GPU and array."""
         return {f"sent:{rank}:{slot}": aligned(len(places) * part.itemsize(slot))
                 for rank, places in enumerate(part.numbers.wanted) for slot in part.mirrored}
 
@@ -45,7 +48,7 @@ class SubsetExchange:
         self._traffic.move(moves, boxes=True)
 
     def forget(self, slot: str) -> None:
-        """Does nothing, as all values are sent each time."""
+        """Do nothing, because every exchange sends all values."""
 
     def note(self) -> str:
         """A sentence about the values that were sent so far."""

@@ -36,7 +36,7 @@ class GroupLoop:
 
     @property
     def stats(self) -> Stats:
-        """The counts of the last superstep; waits for it."""
+        """The counts of the last superstep, after waiting for its end."""
         return self._machine.counted()
 
     def advance(self, room: int | None) -> Sequence[Done]:
@@ -57,4 +57,4 @@ class GroupLoop:
         return Done(self.stats.active, "pull", self._edges)
 
     def close(self) -> None:
-        """Does nothing, as the loop has no memory of its own."""
+        """Do nothing, because the loop has no memory of its own."""

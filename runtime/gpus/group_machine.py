@@ -25,7 +25,7 @@ __all__ = ["GroupMachine"]
 class GroupMachine:
     """A machine (see `vlang.runtime.engine.machine`) with several GPUs, which one host thread drives.
 
-    Every GPU has all graph-level values, computed from the same partial results in the same order.
+    Every GPU computes all graph-level values itself, from the same partial results in the same order.
 
     Args:
         parts: the machines of the GPUs, in the order of their ranges; the caller closes them.
@@ -34,7 +34,7 @@ class GroupMachine:
     Attributes:
         traffic: the copies between the GPUs.
         mirrors: the mirrors of all GPUs.
-        activated: the number of values of active vertices that loops over frontiers have sent.
+        activated: the number of values that loops over frontiers have sent because a vertex became active.
     """
 
     def __init__(self, parts: Sequence[PartMachine], exchange: type[Exchange]) -> None:
@@ -87,7 +87,7 @@ class GroupMachine:
         return sum(part.others(slot, value) for part in self._parts)
 
     def moved(self) -> Moved:
-        """The edges that all GPUs have moved so far, and the values that they have sent each other."""
+        """Counts of the edges that all GPUs have moved so far, and of the values that they have sent each other."""
         found = reduce(Moved.plus, (part.moved() for part in self._parts))
         return found._replace(bytes_between=self.traffic.nbytes)
 
@@ -97,7 +97,7 @@ class GroupMachine:
                       {name: self.scalar(name) for name, _ in self.plan.globals})
 
     def counted(self) -> Stats:
-        """The counts of the last pass; waits for it."""
+        """The counts of the last pass, after waiting for its end."""
         each = [part.counted() for part in self._parts]
         return Stats(sum(stats.changed for stats in each), sum(stats.active for stats in each))
 
@@ -116,13 +116,13 @@ class GroupMachine:
         return edges
 
     def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
-        """Begin a loop over frontiers if every GPU can push, else a loop of supersteps of full passes."""
+        """Begin a loop over frontiers if every GPU can push; otherwise begin a loop of full passes."""
         if all(part.pushes(spec) for part in self._parts):
             return GroupPush(self, self._parts, spec.stages[0])
         return GroupLoop(self, spec, start)
 
     def begin_sweep(self, spec: SweepSpec) -> MaskedSweep:
-        """Begin a sweep, whose passes are full passes with a mask."""
+        """Begin a sweep. Its passes are full passes with a mask."""
         return MaskedSweep(spec, self)
 
     # ------------------------------------------------------------------------------------------- reductions
@@ -137,7 +137,7 @@ class GroupMachine:
             part.merge(spec)
 
     def _pads(self, fold: Fold) -> Iterator[Move]:
-        """The copies of the vertices of a GPU's first block that other GPUs own."""
+        """The copies of vertices in the first block of a GPU that other GPUs own."""
         slots = self._folded(fold)
         for rank, part in enumerate(self._parts):
             ranges = part.numbers.ranges
@@ -172,7 +172,7 @@ class GroupMachine:
 
     # ------------------------------------------------------------------------------------------- copies
     def copy(self, slot: str, source: str) -> None:
-        """Copy one vertex array over another, mirrors included."""
+        """Copy one vertex array to another, including mirrors."""
         if slot in self.mirrors.read:
             self.mirrors.refresh([source])
             self.mirrors.written(slot)
@@ -180,13 +180,13 @@ class GroupMachine:
             part.copy(slot, source)
 
     def fill(self, slot: str, byte: int) -> None:
-        """Set every byte of a vertex array, mirrors included."""
+        """Set every byte of a vertex array, including mirrors."""
         for part in self._parts:
             part.fill(slot, byte)
         self.mirrors.written(slot)
 
     def keep(self, slots: Sequence[str]) -> object:
-        """Copy vertex arrays. Returns the copies of all GPUs, or None if one has no memory for its copy."""
+        """Copy vertex arrays. Returns the copies of all GPUs, or None if a GPU has no memory for its copy."""
         kept = [part.keep(slots) for part in self._parts]
         if None not in kept:
             return kept
@@ -213,4 +213,4 @@ class GroupMachine:
             part.synchronize()
 
     def close(self) -> None:
-        """Does nothing, as the parts are closed by the code that has opened them."""
+        """Do nothing, because the code that opened the parts closes them."""

@@ -1,4 +1,5 @@
-"""Loops over frontiers on several GPUs: each pushes to its own vertices, and sends the values of active ones."""
+"""Loops over frontiers on several GPUs: each GPU pushes to its own vertices, and sends the values of active vertices.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +25,9 @@ __all__ = ["GroupPush"]
 class GroupPush(CountedLoop):
     """A loop with a single pass that pushes; a `vlang.runtime.engine.machine.Loop`.
 
-    A superstep is one launch on each GPU whose frontier is not empty. The host reads the counts of all, and queues the
-    copies and the work that makes mirrors active. In priority order (rule O), the host raises the bound for all.
+    A superstep is one launch on each GPU whose frontier is not empty. The host reads the counts of all GPUs. It then
+    queues the copies, and the work that makes mirrors active. In priority order (rule O), the host raises the bound for
+    all GPUs.
 
     Args:
         machine: the machine of all GPUs.
@@ -96,12 +98,15 @@ class GroupPush(CountedLoop):
         return Done(active, modes.pop() if len(modes) == 1 else "push", edges)
 
     def _reclaim(self, front: PartPush) -> None:
-        """Let later work of a GPU wait for the copies from its boxes, before it fills them again."""
+        """Let later work of a GPU wait for the copies from its outboxes before the work fills the outboxes again."""
         for rank in front.part.places:
             self._machine.traffic.reclaim(front.part.numbers.rank, rank)
 
     def _exchange(self, fronts: Sequence[PartPush]) -> list[Done]:
-        """Wait for the work of some GPUs, and queue the exchange of the collected values; returns their records."""
+        """Wait for the work of some GPUs, and queue the exchange of the collected values.
+
+        Returns the records of these GPUs.
+        """
         rows = [front.fetch() for front in fronts]
         traffic, moves, taken = self._machine.traffic, [], []
         for front in fronts:
@@ -124,7 +129,7 @@ class GroupPush(CountedLoop):
         return sum(front.piled for front in self._fronts)
 
     def _lift(self) -> bool:
-        """Raise the bound, and move vertices to the queues; returns whether a far pile had entries."""
+        """Raise the bound, and move vertices below it to the queues; returns whether a far pile had entries."""
         waiting = [front for front in self._fronts if front.piled]
         if not waiting:
             return False

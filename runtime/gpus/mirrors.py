@@ -1,4 +1,4 @@
-"""The mirrors of all GPUs of a run: which are up to date, and the ways to update them."""
+"""Records which mirrors of a run are up to date, and updates mirrors."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _EXCHANGES: Mapping[str, type[Exchange]] = {one.name: one for one in (SubsetExch
 
 
 def choose_exchange(asked: str, devices: Sequence[Device]) -> tuple[type[Exchange], str]:
-    """The exchange of a run, and why.
+    """Return the exchange of a run, and the reason for the choice.
 
     Between GPUs that reach each other directly (278 GB/s over NVLink), copying all mirrored values takes less time than
-    the host needs to learn how many have changed. Copies through host memory are about ten times slower than direct
+    reading the number of changed values on the host. Copies through host memory are about ten times slower than direct
     copies between GPUs.
 
     Args:
@@ -38,11 +38,10 @@ class Mirrors:
     """The mirrors of all GPUs of a run.
 
     Args:
-        read: the arrays that any pass reads at neighbours.
-        exchange: updates mirrors.
+        read: the arrays that passes read at neighbours. exchange: updates mirrors.
 
     Attributes:
-        read: the same.
+        read: the argument `read`.
     """
 
     def __init__(self, read: frozenset[str], exchange: Updates) -> None:
@@ -61,19 +60,22 @@ class Mirrors:
         self._fresh.discard(slot)
 
     def written(self, slot: str) -> None:
-        """Note that the values of an array have been overwritten on all GPUs, mirrors included."""
+        """Note that the values of an array, including mirrors, have been overwritten on all GPUs."""
         self._fresh.add(slot)
         self._exchange.forget(slot)
 
     def pushed(self, stage: StageSpec) -> None:
-        """Note that a loop has pushed, and has sent values of its own to mirrors."""
+        """Note that a loop has pushed, and has itself sent the changed values to mirrors."""
         self.ran(stage)
         for slot in stage.near:
             if not self._stays(slot, stage):
                 self._exchange.forget(slot)
 
     def ran(self, stage: StageSpec) -> None:
-        """Note that a pass has run. Fields that it does not write keep their values; other arrays may have changed."""
+        """Note that a pass has run.
+
+        Fields that the pass does not write keep their values; all other arrays may have changed.
+        """
         self._fresh = {slot for slot in self._fresh if self._stays(slot, stage)}
 
     def _stays(self, slot: str, stage: StageSpec) -> bool:

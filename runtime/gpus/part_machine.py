@@ -1,4 +1,4 @@
-"""The machine of one of several GPUs: it runs passes over the vertices that the GPU owns."""
+"""The machine of one of several GPUs, which runs passes over the vertices that its GPU owns."""
 
 from __future__ import annotations
 
@@ -31,28 +31,28 @@ _MOVING = 1024  # blocks of a kernel that packs, compares or places values
 
 
 def mirrored(plan: Plan) -> frozenset[str]:
-    """The arrays over vertices that passes read at neighbours, and write during a run."""
+    """The arrays over vertices that passes read at neighbours and that change during a run."""
     return frozenset(slot for stage in plan.stages for slot in stage.near if not slot.startswith(("degree:", "ids:")))
 
 
 class PartMachine(GpuMachine):
-    """A machine with one of several GPUs, for the group that calls it.
+    """The machine of one of several GPUs. A `GroupMachine` calls it.
 
     Args:
         device: an open device.
         plan: the compiled program.
-        graph: the part of the graph that the GPU has.
+        graph: the part of the graph on this GPU.
         options: the options of the run.
-        whole: the whole graph, by which kernels are chosen if results must not depend on the cut.
+        whole: the whole graph, from which kernels are chosen if results must not depend on the cut.
         exchange: the exchange of mirrored values.
 
     Attributes:
         numbers: the local numbers.
         mirrored: the arrays that passes read at neighbours.
-        marks: for each GPU that mirrors vertices, the device address of their local numbers: u32, as in
-            `LocalNumbers.wanted`.
-        places: the same by own vertex, if a loop may push: the device address of the place of each among the mirrors
-            there, or NOT_MIRRORED: u32.
+        marks: for each GPU that mirrors vertices of this GPU, the device address of the u32 local numbers of these
+            vertices, in the order of `LocalNumbers.wanted`.
+        places: if a loop may push, for each GPU that mirrors vertices of this GPU, the device address of one u32 per
+            owned vertex: its place among the mirrors on the other GPU, or NOT_MIRRORED.
     """
 
     folding = ("fold", "scalar")  # two kernels: partial results of other GPUs are merged between them
@@ -74,7 +74,7 @@ class PartMachine(GpuMachine):
             raise
 
     def pushes(self, loop: LoopSpec) -> bool:
-        """Whether the GPU can push along the edges of a loop: they are in its memory, and so are its frontiers."""
+        """Whether the GPU can push along the edges of a loop: its memory must hold the edges and the frontiers."""
         way = next(candidates(self.ways, loop, self.graph, self.options))
         return isinstance(way, PartPushWay) and all(self.passes.reading(kind) == "rows" and
                                                     self.passes.topologies[kind].resident
@@ -82,7 +82,7 @@ class PartMachine(GpuMachine):
 
     @property
     def span(self) -> tuple[int, int]:
-        """The local numbers of the owned vertices: the first one, and the one behind the last."""
+        """The local numbers of the owned vertices: the first number, and the last number plus 1."""
         return self.numbers.low, self.numbers.high
 
     @property
@@ -91,7 +91,7 @@ class PartMachine(GpuMachine):
         return -(-self.numbers.ranges.n // BLOCK)
 
     def extent(self, slot: str) -> tuple[int, int]:
-        """The device address and the bytes of the owned entries of a vertex array, in whole words of 64 bits."""
+        """The address and the size, in bytes of whole 64-bit words, of the owned entries of a vertex array."""
         (low, high), size = self.span, self.itemsize(slot)
         return self.pointer(slot) + low * size, -(-(high - low) * size // 8) * 8
 
@@ -113,7 +113,7 @@ class PartMachine(GpuMachine):
         self._boxes = Arena(self.device, self._exchange.sizes(self), "the values that GPUs send each other")
 
     def _put_places(self) -> None:
-        """Put the places of own vertices among the mirrors of other GPUs on the device."""
+        """Copy to the device the places of owned vertices among the mirrors on other GPUs."""
         low, high = self.span
 
         def fill(at: int, wanted: NDArray[np.uint32]) -> None:
@@ -138,7 +138,7 @@ class PartMachine(GpuMachine):
         """Queue the copy of some values of an array to consecutive places.
 
         Args:
-            slot: the array, for the size of its values.
+            slot: the array, which determines the size of a value.
             values: the device address of the values.
             places: the device address of u32[count], the places of the values.
             count: the number of values.
@@ -152,35 +152,35 @@ class PartMachine(GpuMachine):
         Args:
             template: the kernel.
             slot: the array with the values; "" for a kernel that depends on no array.
-            threads: the most threads that have work.
-            args: its arguments, of which None is replaced by the number of words in a value.
+            threads: the maximum number of threads that have work.
+            args: the arguments of the kernel; None stands for the number of words in a value.
         """
         word, width = word_of(self.itemsize(slot)) if slot else ("", 0)
         words = [width if arg is None else arg for arg in args]
         self.launch(template, word, (), min(_MOVING, -(-threads // THREADS)), words)
 
     def sum_counts(self, counts: int, length: int, total: int) -> None:
-        """Queue the prefix sums of u32[length] at the address `counts`; their sum goes to the address `total`."""
+        """Queue the prefix sums of u32[length] at the address `counts`. The total goes to the address `total`."""
         self.launch("sum_counts", "", (), 1, (counts, length, total), threads=32)
 
     def mirrors_at(self, slot: str, rank: int) -> list[int]:
-        """The device addresses of the mirrors of the vertices that another GPU owns, in both buffers of a field."""
+        """The device addresses of the mirrors of another GPU's vertices: one address for each buffer of a field."""
         kind, _, name = slot.partition(":")
         first = self.numbers.mirrors_of(rank)[0] * self.itemsize(slot)
         twin = f"next:{name}" if kind == "field" else ""
         return [self.pointer(one) + first for one in (slot, twin) if one in self.state.buffers]
 
     def mirror_at(self, slot: str, rank: int) -> int:
-        """The device address of the mirrors of the vertices that another GPU owns."""
+        """The device address of the mirrors of another GPU's vertices."""
         return self.mirrors_at(slot, rank)[0]
 
     # ------------------------------------------------------------------------------------------- values of the run
     def give_local(self, slot: str, array: NDArray[Any]) -> None:
-        """Store the values of all local vertices from an array over the vertices of the whole graph."""
+        """Store the values of all local vertices; `values` is an array over the vertices of the whole graph."""
         self.device.upload(self.pointer(slot), self.numbers.local(np.ascontiguousarray(array)))
 
     def fetch(self, slot: str, array: NDArray[Any]) -> None:
-        """Copy the owned entries of a vertex array to their places in an array over the whole graph; waits for them."""
+        """Copy the owned entries of a vertex array to an array over the whole graph; waits for the copies."""
         first, last = self.numbers.ranges.of(self.numbers.rank)
         width = self.state.row_bytes(slot) // array.itemsize
         if last > first:
@@ -195,7 +195,7 @@ class PartMachine(GpuMachine):
         return self.numbers.low // BLOCK * BLOCK
 
     def fold_own(self, spec: ScalarSpec) -> None:
-        """Reduce the blocks whose last vertex the GPU owns."""
+        """Reduce the blocks whose last vertex this GPU owns."""
         first, last = self.numbers.ranges.blocks(self.numbers.rank)
         low = self.first_pad
         high = min(low + (last - first) * BLOCK, self.numbers.high)

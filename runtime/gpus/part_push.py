@@ -1,7 +1,7 @@
-"""Pushes of one of several GPUs: its vertices receive along the edges that lead to them, from own vertices and mirrors.
+"""Pushes on one of several GPUs: owned vertices receive contributions from owned vertices and from mirrors.
 
-After a superstep, the queue of the next one has only vertices that this GPU owns. Their values go to the outboxes for
-the GPUs that mirror them, and values from inboxes make mirrors active (boundary.cuh).
+After a superstep, the queue of the next superstep has only vertices that this GPU owns. Their values are written to the
+outboxes for the GPUs that mirror these vertices. Values from inboxes make mirrors active (boundary.cuh).
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ _MOVING = 1024  # blocks of a kernel over a queue or an inbox
 
 
 def sent_slots(stage: StageSpec) -> list[str]:
-    """The arrays that a pass reads at neighbours and changes."""
+    """The arrays that a pass both reads at neighbours and changes."""
     return [slot for slot in stage.near if field_of(slot) in stage.written or (field_of(slot) is None
             and not slot.startswith(("degree:", "ids:")))]
 
 
 class PartPushWay(PushWay):
-    """Rule P on several GPUs: each pushes to its own vertices; values of active vertices are sent to mirrors.
+    """Rule P on several GPUs: each GPU pushes to its own vertices, and sends the values of active vertices to mirrors.
 
     Args:
         part: the machine of the GPU.
@@ -67,11 +67,11 @@ class PartPushWay(PushWay):
         return ""
 
     def pulls(self, loop: LoopSpec, options: Options) -> bool:
-        """True, as all GPUs run full passes if one of them cannot push."""
+        """Always true, because all GPUs run full passes if one GPU cannot push."""
         return True
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
-        """The edges by sender."""
+        """The edges in the order of their senders."""
         (stage,) = loop.stages
         yield _out(stage), pushed_use(stage.name), Use(stage.columns)
 
@@ -81,13 +81,13 @@ class PartPushWay(PushWay):
         return (_out(stage), stage.domain or "in") if is_uniform(stage) else (_out(stage),)
 
     def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
-        """The bytes for the frontier and for the boxes."""
+        """The sizes in bytes of the frontier and of the boxes."""
         (stage,) = loop.stages
         yield frontier_sizes(stage, n, len(sides[_out(stage)]), paged=False)
         yield _box_sizes(self._part, sent_slots(stage)[0])
 
     def kernels(self, loop: LoopSpec, machine: GpuMachine) -> Iterator[Key]:
-        """The kernels of supersteps, and those that move the values of active vertices."""
+        """The kernels of supersteps, and the kernels that move the values of active vertices."""
         (stage,) = loop.stages
         assert stage.gpu is not None
         yield from pushing_kernels(stage)
@@ -97,7 +97,7 @@ class PartPushWay(PushWay):
             yield from (("sift_far", stage.gpu.struct, ()), ("end_sift", "", ()))
 
     def begin(self, loop: LoopSpec, machine: GpuMachine, bound: int | None, start: Start | None) -> Loop:
-        """Not used: `vlang.runtime.gpus.group_push.GroupPush` begins the loop on all GPUs."""
+        """Not used, because `vlang.runtime.gpus.group_push.GroupPush` begins the loop on all GPUs."""
         raise AssertionError("a part does not run a loop alone")
 
 
@@ -106,7 +106,7 @@ def _out(stage: StageSpec) -> str:
 
 
 def _box_sizes(part: PartMachine, slot: str) -> dict[str, int]:
-    """The bytes of the boxes for each other GPU."""
+    """The sizes in bytes of the boxes for each other GPU."""
     sizes: dict[str, int] = {}
     size = record_bytes(part, slot)
     for rank, wanted in enumerate(part.numbers.wanted):
@@ -119,20 +119,20 @@ def _box_sizes(part: PartMachine, slot: str) -> dict[str, int]:
 
 
 def record_bytes(part: PartMachine, slot: str) -> int:
-    """The bytes of a value and of the place of its mirror (PLACE_WORDS in boundary.cuh)."""
+    """The bytes of a value together with the place of its mirror (PLACE_WORDS in boundary.cuh)."""
     word, _ = word_of(part.itemsize(slot))
     return max(4, int(word[1:]) // 8) + part.itemsize(slot)
 
 
 class PartPush(PushLoop):
-    """The frontier of one GPU, which `GroupPush` moves on superstep by superstep.
+    """The frontier of one GPU. `GroupPush` advances it superstep by superstep.
 
     Attributes:
         part: the machine of the GPU.
         slot: the array whose values are sent.
         boxes: the memory of the boxes.
         found: for each GPU that mirrors vertices, the number of values in its outbox.
-        received: the number of mirrors that have become active since the last superstep.
+        received: the number of mirrors that became active after the last superstep.
     """
 
     def __init__(self, part: PartMachine, stage: StageSpec) -> None:
@@ -152,7 +152,7 @@ class PartPush(PushLoop):
 
     @property
     def entries(self) -> int:
-        """The number of queue entries of own vertices, plus the number of active mirrors, for the next superstep."""
+        """The number of entries for the next superstep: queue entries of owned vertices, plus active mirrors."""
         return int(self._control[f"counts[{self._control['step'] % 3}].entries"]) + self.received
 
     @property
@@ -161,7 +161,7 @@ class PartPush(PushLoop):
         return int(self._control[f"piled[{self._control['pile']}]"]) if self._priority else 0
 
     def word(self, name: str) -> int | float:
-        """A word of the state of the loop, as it was after the last superstep."""
+        """A word of the state of the loop, as of the end of the last superstep."""
         found: int | float = self._control[name]
         return found
 
@@ -172,7 +172,7 @@ class PartPush(PushLoop):
         self._collect()
 
     def queue_superstep(self) -> None:
-        """Queue a superstep, and the collection of the values of the vertices that it makes active."""
+        """Queue a superstep, and the collection of the values of the vertices that become active."""
         machine, struct = self.part, self._gpu.struct
         self.received, self._stepped = 0, True
         if not machine.places:  # otherwise `collect_queue` has done so
@@ -199,18 +199,18 @@ class PartPush(PushLoop):
                      first), shared=desk_bytes(THREADS))
 
     def _collect(self) -> None:
-        """Queue the collection of the values of the queue, for each GPU that mirrors some of its vertices."""
+        """Queue the collection of the values of queued vertices, for each GPU that mirrors some of these vertices."""
         part, (low, high) = self.part, self.part.span
-        for rank, places in part.places.items():  # counts are behind the record of the superstep: one copy fetches both
+        for rank, places in part.places.items():  # counts follow the record of the superstep: one copy fetches both
             part.launch("collect_queue", self._word, (), self._wide(),
                         (self._arena["table"], places, low, high, part.pointer(self.slot), self._width,
                          self.boxes[f"out:{rank}"], self._control.records + 8 * (4 + rank), self._counted[rank]))
 
     # ------------------------------------------------------------------------------------------- results
     def fetch(self) -> Done | None:
-        """Wait for the queued work; returns the record of a superstep, or None if there was none."""
+        """Wait for the queued work; returns the record of the superstep, or None if no superstep was queued."""
         rows = self._ended()
-        if not self._stepped:  # the record is that of an earlier superstep
+        if not self._stepped:  # the record belongs to an earlier superstep
             rows = []
         self._stepped = False
         for kind, pushed in ((self._out_kind, True), (self._kind, False)):

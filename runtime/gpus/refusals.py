@@ -10,7 +10,7 @@ from vlang.runtime.plan.plan import Plan
 __all__ = ["refuse_options", "refuse_plan"]
 
 def refuse_options(options: Options) -> None:
-    """Raise BindError for an option that a run on several GPUs does not have."""
+    """Raise BindError for an option that is not supported on several GPUs."""
     if options.memory is not None:
         raise BindError("several GPUs and memory do not go together: budgets of host memory for several GPUs are not "
                         "there yet")
@@ -31,7 +31,7 @@ def refuse_plan(plan: Plan, common: int | None = None) -> None:
 
     Args:
         plan: the program.
-        common: the line of the first call of `common`; None if there is none.
+        common: the line of the first call of `common` in the program; None if there is no such call.
     """
     refuse_far(plan, common, "GPU", "several GPUs")
     for stage in plan.stages:

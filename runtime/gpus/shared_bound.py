@@ -1,7 +1,8 @@
-"""The bound of a loop in priority order on several GPUs (rule O), which the host raises for all of them.
+"""The bound of a loop in priority order on several GPUs (rule O). The host raises the bound for all GPUs.
 
-One GPU raises its bound inside of a launch, so that its steps may be short (priority.cuh). Here every superstep ends
-with an exchange, which takes as long as many edges: the step doubles while supersteps have few edges.
+A single GPU raises its bound inside of a launch, so short steps are cheap (priority.cuh). On several GPUs every
+superstep ends with an exchange, which takes as long as processing many edges. Therefore the step doubles while
+supersteps have few edges.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _FEW = 1 << 20  # edges: about as many as a GPU traverses during an exchange
 
 
 def priority_of(key: int) -> float:
-    """The priority with an order key, as `key_priority` in push.cuh."""
+    """The priority that an order key stands for, as `key_priority` in push.cuh computes it."""
     bits = key & ~(1 << 63) if key >> 63 else ~key & (1 << 64) - 1
     found: float = struct.unpack("<d", struct.pack("<Q", bits))[0]
     return found
@@ -27,8 +28,8 @@ class SharedBound:
     """The bound below which vertices push.
 
     Attributes:
-        bound: the bound; minus infinity at first.
-        delta: the step by which it is raised; 0 if not known yet.
+        bound: the bound; initially minus infinity.
+        delta: the step by which the bound is raised; 0 before the first step.
     """
 
     bound: float = -math.inf
@@ -37,7 +38,7 @@ class SharedBound:
     _steps: int = 0
 
     def ran(self, edges: int) -> None:
-        """Count a superstep over some edges."""
+        """Count a superstep that processed some edges."""
         self._edges += edges
         self._steps += 1
 
@@ -45,9 +46,9 @@ class SharedBound:
         """Raise the bound beyond the least priority of all far piles.
 
         Args:
-            least: the least priority, or a lower bound on it.
+            least: the least priority in all far piles, or a lower bound on it.
             mean: the mean priority of the first vertices that entered a pile, minus the least priority of the first
-                frontier. The first step has this size.
+                frontier; the size of the first step.
         """
         begin = max(least, self.bound)
         if self.delta == 0:

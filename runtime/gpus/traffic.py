@@ -1,4 +1,4 @@
-"""Copies between the devices of a run, in the order of their default streams."""
+"""Copies between the devices of a run, ordered with the work on their default streams."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class Traffic:
         """Queue copies on the default streams of the targets.
 
         A copy begins when the work that is queued now on the default stream of its source has ended. Later work of the
-        source waits for its copies, so that it may overwrite the values; with `boxes`, only work that is queued after
-        `reclaim` waits.
+        source waits for the copies, because the work may overwrite the copied values. With `boxes`, only work that is
+        queued after `reclaim` waits.
         """
         real = [move for move in moves if move.nbytes]
         if not real:

@@ -158,8 +158,8 @@ class EverydayGraph(HeldGraph):
                 empty, the page file is a single file.
 
         Raises:
-            GraphError: no format has this suffix, the format cannot hold this graph, or `layout` or `disks` is
-                wrong or not for this format.
+            GraphError: no format has this suffix, the format cannot hold this graph, or `layout` or `disks` is wrong or
+                does not apply to this format.
             DiskError: a file cannot be written.
         """
         from vlang.runtime.graph.formats.saving import save_graph  # start-up

@@ -98,7 +98,7 @@ def is_spec(text: str) -> bool:
 def generate(
     spec: str, *, directed: bool | None = None, threads: int | None = None, empty: Empty = np.empty
 ) -> tuple[EdgeList, tuple[int, int] | None]:
-    """Generate the edges of a graph; returns them, and the bounds of its rule weights or None.
+    """Generate the edges of a graph; returns the edges, and the bounds of the weights by rule or None.
 
     Args:
         spec: name, arguments and options. Options: `seed=` (random generators; default 1), `directed=true|false`,

@@ -20,6 +20,7 @@ from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut, VertexIds, ta
 from vlang.runtime.graph.edges.kinds import Coding, Kind, coding_of
 from vlang.runtime.graph.edges.order import Order
 from vlang.runtime.graph.edges.shape import Shape
+from vlang.runtime.graph.edges.texts import TextVertexIds
 from vlang.runtime.graph.notes import KEPT, kept_note, stored_note, symmetrized_note
 from vlang.runtime.graph.topology.adjacencies import Adjacencies
 from vlang.runtime.graph.topology.adjacency import KINDS, Adjacency
@@ -63,10 +64,10 @@ class HeldGraph:
     _notes: list[str]
     _kept: tuple[str, ...]
     _adjacencies: Adjacencies | StoredAdjacencies
-    _base: Self | None = None  # of a graph that `read_as` has made, the graph that it was made of
-    _other: Self | None = None  # the graph that `read_as` has made last
+    _base: Self | None = None  # if `read_as` made this graph, the original graph
+    _other: Self | None = None  # the graph that `read_as` made most recently
     _codings: Mapping[str, Coding] = MappingProxyType({})
-    _coded: dict[str, Adjacency]  # the adjacency lists of a graph that `read_as` has made
+    _coded: dict[str, Adjacency]  # if `read_as` made this graph, its adjacency lists
     _source: Source | None = None  # how the graph was read; None if it was changed since
     _light: Source | None = None  # if set, a pickle holds this instead of the arrays
 
@@ -271,7 +272,8 @@ class HeldGraph:
 
     def shape(self) -> Shape:
         """The counts of the graph, and the parts of it that are in memory."""
-        ids = 0 if self.ids.consecutive else (_TEXT_ID if self.ids.text else 8) * self.n
+        apart = self.ids.consecutive or isinstance(self.ids, TextVertexIds)  # not stored, or in a file
+        ids = 0 if apart else (_TEXT_ID if self.ids.text else 8) * self.n
         held, ruled = self._adjacencies, frozenset() if self.rule is None else frozenset({"weight"})
         return Shape(self.n, self.m, self.directed, self.columns, ruled, held.listed, held.built, ids,
                      streamed=self.streamed, ordered=self.order is not None)

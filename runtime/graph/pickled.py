@@ -39,7 +39,7 @@ class Source:
 
 
 def source_of(path: str | Path, options: Mapping[str, Any]) -> Source | None:
-    """The `Source` of a graph; None if a file is a stream, which cannot be read a second time, or remote."""
+    """The `Source` of a graph; None if a file is remote, or is a stream, which cannot be read a second time."""
     text, vertices = os.fspath(path), options.get("vertices")
     files = [text, vertices] if isinstance(vertices, (str, os.PathLike)) else [text]
     parts = () if text == "-" else parts_of(text)

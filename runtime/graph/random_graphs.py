@@ -16,14 +16,14 @@ __all__ = ["attached", "blocks", "count_within", "geometric", "pairs_of", "rewir
 
 _BLOCK = 1 << 20
 _ROUNDS = 256
-"""The most rounds of drawing anew what occurred before; each leaves a small part of the one before."""
+"""The maximum number of rounds in which repeated values are drawn again; each round leaves few of them."""
 
 Array = NDArray[Any]
 Ends = tuple[Array, Array]
 
 
 def mixed(seed: int, stream: int, counters: Array) -> NDArray[np.uint64]:
-    """64 random bits for each counter, which is below 2^58. Draws of different streams, 0..63, are independent."""
+    """64 random bits for each counter; counters are below 2^58. Draws of different streams, 0..63, are independent."""
     with np.errstate(over="ignore"):
         z = counters.astype(np.uint64) + np.uint64(stream << 58) + _wrapped(seed * 0x632BE59BD9B4E019)
         z *= np.uint64(0x9E3779B97F4A7C15)
@@ -165,7 +165,7 @@ def rewired(seed: int, n: int, k: int, probability: float) -> Ends:
     e = np.arange(n * (k // 2))
     src, ring = e % n, (e % n + e // n + 1) % n
     moved = np.flatnonzero(uniform(seed, 0, e) < probability)
-    keys = np.concatenate([_pair(src, ring, n), np.full(len(moved), -1)])  # all of the ring, then the new places
+    keys = np.concatenate([_pair(src, ring, n), np.full(len(moved), -1)])  # the ring, then the rewired edges
     ends, waiting = ring[moved], np.arange(len(moved))
     for attempt in range(_ROUNDS):
         if not len(waiting):

@@ -62,7 +62,7 @@ def _weights(value: object) -> str | None:
 def _names(values: object) -> str | list[str] | dict[str, str] | None:
     """The option `columns` as a list of names, or as a dict of types by name.
 
-    The values None and a single text are returned unchanged; `read` rejects the text.
+    None and a single text are returned unchanged; `read` rejects a single text.
     """
     if isinstance(values, Mapping):
         named_types(values)

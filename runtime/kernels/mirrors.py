@@ -115,8 +115,8 @@ def ones(word):
 def picked(front, wanted, before, words, bits):
     """Set the bits of the places whose vertex is in the bitmap `front`; returns how many there are.
 
-    `wanted` is a bitmap of the vertices that the other rank mirrors, and before[w] is the number of them below vertex
-    64 * w. `bits` is zero at the call.
+    `wanted` is a bitmap of the vertices that the other rank mirrors, and before[w] is the number of these vertices
+    below vertex 64 * w. `bits` is zero at the call.
     """
     found = np.int64(0)
     for w in range(words):

@@ -1,7 +1,7 @@
 """Thin supersteps: notify-pull over few vertices, many supersteps in one call, by one worker.
 
-The kernel calls the kernels of the program (messages, and the pass over listed vertices) by their addresses. So it is
-the same for every program. Tables: runtime/plan/layouts/thin_words.py.
+The kernel calls the kernels of the program (messages, and the pass over listed vertices) by their addresses. So the
+same compiled kernel serves every program. Tables: runtime/plan/layouts/thin_words.py.
 """
 
 import numpy as np
@@ -66,7 +66,7 @@ def reached_by(table, entries):
 
 @inner
 def receivers_of(table, entries):
-    """Write the vertices that must run to the list THIN_TODO; returns their number. Their marks are 1 afterwards."""
+    """Store the vertices that must run in the list THIN_TODO; returns their number. Their marks are 1 afterwards."""
     queue, flags = pointer_u32(table, THIN_QUEUE), pointer_u8(table, THIN_FLAGS)
     offsets, targets = pointer_u64(table, THIN_OFFSETS), pointer_u32(table, THIN_TARGETS)
     todo, marks = pointer_u32(table, THIN_TODO), pointer_u8(table, THIN_MARKS)
@@ -175,7 +175,7 @@ def store(table, count):
 
 @inner
 def queued(table, count):
-    """Write the listed vertices that have flags to the queue; returns their number."""
+    """Store the listed vertices that have flags in the queue; returns their number."""
     queue, todo, flags = pointer_u32(table, THIN_QUEUE), pointer_u32(table, THIN_TODO), pointer_u8(table, THIN_FLAGS)
     entries = np.int64(0)
     for i in range(count):
@@ -187,7 +187,7 @@ def queued(table, count):
 
 
 def queued_flags(words, count, queue):
-    """Write the vertices whose flags are not 0 to the queue; returns their number.
+    """Store the vertices whose flags are not 0 in the queue; returns their number.
 
     A word of `words` has the flags of eight vertices.
     """

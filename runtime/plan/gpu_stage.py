@@ -1,4 +1,4 @@
-"""The data of a pass that only a GPU needs."""
+"""The data that only a GPU needs to run a pass."""
 
 from __future__ import annotations
 

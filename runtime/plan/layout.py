@@ -2,7 +2,7 @@
 
     _TABLE = Layout()
     SUM_PULL = _TABLE.part(PAGE_WORDS, "the page row along which vertices gather")
-    SUM_QUEUE = _TABLE.word("u32: the vertices that have something to send")
+    SUM_QUEUE = _TABLE.word("u32: the vertices that notify their receivers")
     SUM_WORDS = _TABLE.size()
 
 Kernel text and Python use the constants: `table[SUM_QUEUE]`.

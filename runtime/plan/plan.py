@@ -9,7 +9,7 @@ names the others:
 
     scalar:NAME   a parameter, let, global, limit or until value, with the type in `Plan.scalars`. The scalar of a set
                   of vertices is its number of members. A vector or tuple has the scalars NAME.0, NAME.1, ...
-    given:NAME    the components of a parameter that is a vector, or a matrix column by column
+    given:NAME    the components of a vector parameter, or of a matrix parameter column by column
     set:NAME      u32, the members of a set of vertices; sorted:NAME has them in increasing order, and places:NAME the
                   index in set:NAME of each member of sorted:NAME
     field:F       the values of field F before the pass; next:F is the array to which the pass writes them (the same
@@ -238,7 +238,7 @@ class Plan:
         arrays: the other arrays.
         steps: the steps in the order of the run. A contract is a step, too, and is checked at its position.
         globals: the graph-level results as (name, type name).
-        defaults: scalars that replace parameters that are not given, and edge fields ("edge.NAME") that the graph does
+        defaults: the scalars for parameters that are not given, and for edge fields ("edge.NAME") that the graph does
             not have.
         faults: the arrays and scalars that record faults.
         vertices: the names of the scalars whose values are vertices.

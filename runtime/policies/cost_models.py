@@ -56,7 +56,7 @@ class StreamedPages:
 
 
 def expected_rounds(plan: Plan, rounds: Sequence[Round], streamed: Mapping[str, StreamedPages]) -> list[Round]:
-    """Copies of the rounds with `expected`, the seconds by the cost models; None if a round used no streamed page.
+    """Copies of the rounds whose `expected` is the seconds by the cost models; None for rounds without streamed pages.
 
     The model for sweeps applies to a pull, and the model for traversals to a push. Both models depend on the number of
     pages that the round used.

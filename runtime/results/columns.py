@@ -39,7 +39,7 @@ def missing_values(raw: NDArray[Any], type_: str) -> NDArray[np.bool_] | None:
 
 
 def shown_values(ids: VertexIds, names: Sequence[str], raw: NDArray[Any], type_: str) -> NDArray[Any]:
-    """Values as users see them: vertices as ids, categories as names, times as datetime64 with NaT for infinite ones.
+    """Values as users see them: vertices as ids, categories as names, times as datetime64 (NaT if infinite).
 
     Args:
         ids: the ids of the vertices.

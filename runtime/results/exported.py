@@ -36,7 +36,7 @@ class Exported(ABC):
         """Draw a field: a picture that notebooks show, and that `save("a.png")` writes. Needs the extra `plot`.
 
         Args:
-            by: the field; by default the first that is not of type `vertex`. `x.1` is the second component of x.
+            by: the field; by default the first field that is not of type `vertex`. `x.1` is the second component of x.
             kind: "histogram"; "rank", values in decreasing order; "bars", vertices per value; "map", vertices at the
                 coordinates x and y, which are fields or columns of the vertex table; "graph", a drawing of at most 400
                 vertices; or "auto", which chooses "map" if there are coordinates, "graph" for up to 60 vertices, and

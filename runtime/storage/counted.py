@@ -30,7 +30,7 @@ LEAST = 1 << 16
 _HUGE = 1 << 22  # size in bytes of the smallest array for which NumPy asks for huge pages
 
 _MMAP_THRESHOLD = -3  # a parameter of mallopt
-_SET_HANDLER = 304  # place of PyDataMem_SetHandler in NumPy's table of functions (numpy/_core/code_generators)
+_SET_HANDLER = 304  # index of PyDataMem_SetHandler in NumPy's table of functions (numpy/_core/code_generators)
 
 _TEXT = f"""
 declare ptr @malloc(i64)

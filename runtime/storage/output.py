@@ -268,7 +268,7 @@ def write_arrays(
 ) -> None:
     """Write a NumPy archive (.npz) of plain arrays. Any name is allowed, while `np.savez` reserves the name `file`.
 
-    A path is written atomically, and raises DiskError if it cannot be written.
+    An output that is a path is written atomically. Raises DiskError if the file cannot be written.
 
     sealed: the name of one more array at the end, u32[len(arrays)], with the checksum (CRC-32) of each member of the
     zip archive; "" for no such array. The checksums let a reader detect that an array was replaced.

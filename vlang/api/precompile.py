@@ -60,9 +60,9 @@ def warm_graphs() -> Warmed:
 
 
 def warm_program(name: str | Path, precision: int) -> tuple[Program, Warmed]:
-    """Compile a program (see `load`) for graphs with all of its edge columns, and with the required ones only.
+    """Compile a program (see `load`) for graphs with all of its edge columns, and for graphs with the required columns.
 
-    The kernels are those of a call that passes the required fields only. Raises the errors of `load`.
+    The kernels fit a call that passes only the required fields. Raises the errors of `load`.
     """
     program = load(name, precision)
 
@@ -77,7 +77,7 @@ def warm_program(name: str | Path, precision: int) -> tuple[Program, Warmed]:
 
 
 def _columns(program: Program) -> Iterator[frozenset[str]]:
-    """The sets of edge columns to compile for: all columns that the program reads, and only the required ones."""
+    """The sets of edge columns to compile for: all columns that the program reads, and only the required columns."""
     every = frozenset(edge.name for edge in program.edges)
     least = frozenset(edge.name for edge in program.edges if edge.required)
     yield every

@@ -30,7 +30,7 @@ class Named:
     Attributes:
         symbol: the symbol that it stands for.
         declaration: the name where it is declared; None for predefined names.
-        places: the name wherever it occurs, in order, the declaration included.
+        places: every place where the name occurs, in order, including its declaration.
     """
 
     symbol: Symbol
@@ -46,7 +46,7 @@ class Signature:
         label: its text, such as "clamp(x, low, high)".
         parameters: the texts of its parameters, which occur in the label.
         active: the number of the current parameter, from 0.
-        help: what the function does, as Markdown; "" for a declared one.
+        help: what the function does, as Markdown; "" for a declared function.
     """
 
     label: str
@@ -62,7 +62,8 @@ def _all_names(text: str) -> list[Named]:
         return []
     found: dict[Symbol, dict[int, Span]] = {}
     for use in uses(run):
-        if text[use.span.start : use.span.end] == use.symbol.name:
+        name = use.symbol.name
+        if "," not in name and text[use.span.start : use.span.end] == name:  # `let (a, b)` also declares the pair
             found.setdefault(use.symbol, {})[use.span.start] = use.span
     return [Named(symbol, run.places.get(symbol), tuple(spans[at] for at in sorted(spans)))
             for symbol, spans in found.items()]
@@ -85,8 +86,6 @@ def rename(text: str, offset: int, name: str) -> tuple[Edit, ...]:
     one = named(text, offset)
     if one is None or one.declaration is None:
         raise BindError("there is no name here that the program declares")
-    if one.symbol.kind == "let" and "," in one.symbol.name:
-        raise BindError(f"the names ({one.symbol.name}) are declared together; rename them by hand")
     if not re.fullmatch(r"[A-Za-z_]\w*", name) or name in {*RESERVED, *PREDEFINED, *TYPE_NAMES}:
         raise BindError(f"`{name}` is a word of the language or no name")
     if any(problem.severity == "error" for problem in problems_in(text)):

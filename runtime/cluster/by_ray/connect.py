@@ -18,7 +18,7 @@ __all__ = ["INSTALL", "Actors", "actors_of", "end_actors", "rank_count"]
 
 INSTALL = "pip install 'vlang[ray]'"
 _START = 120.0  # seconds within which all actors must have started
-_ROOM = 256  # the processors that a Ray that is started here counts, so that later calls may ask for more ranks
+_ROOM = 256  # the number of processors with which Ray is started here, so that later calls may use more ranks
 
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_DEDUP_LOGS": "0",
           "RAY_prestart_worker_first_driver": "0"}
@@ -30,17 +30,17 @@ class Actors:
 
     Attributes:
         ray: the module `ray`.
-        where: the option `cluster` that they were started for.
+        where: the value of the option `cluster` for which the actors were started.
         gpus: the number of GPUs of each actor.
         handles: the actors in the order of the ranks.
-        attempts: the number of runs that the actors have begun.
+        attempts: the number of runs that these actors have begun.
     """
 
     def __init__(self, ray: Any, where: str, gpus: int, handles: list[Any]) -> None:
         self.ray, self.where, self.gpus, self.handles, self.attempts = ray, where, gpus, handles, 0
 
     def machines(self) -> list[str]:
-        """The machine of each actor, after waiting until all have started.
+        """Wait until all actors have started; returns the name of each actor's machine.
 
         Raises ClusterError if Ray does not start them in time, or if a machine has another version of vlang.
         """
@@ -72,11 +72,11 @@ _SERVERS: list[str] = []  # the `ray://HOST:PORT` that this process has joined
 
 
 def actors_of(where: str, gpus: int, module: str) -> Actors:
-    """The actors for an option `cluster`: those of the last call, or new ones. Each gets so many GPUs, 0 or 1.
+    """Return the actors for an option `cluster`, from the last call or newly started, with `gpus` (0 or 1) GPUs each.
 
-    `module` has their class, `RankActor`.
+    The actors are objects of the class `RankActor` in `module`.
 
-    Raises ClusterError without Ray or without room for so many ranks, and BindError.
+    Raises ClusterError if Ray is missing or the cluster has too few processors, and BindError.
     """
     if _KEPT and (_KEPT[0].where, _KEPT[0].gpus) == (where, gpus) and _KEPT[0].ray.is_initialized():
         return _KEPT[0]
@@ -109,18 +109,18 @@ def end_actors() -> None:
 
 
 def rank_count(where: str) -> int:
-    """The number of ranks that an option `cluster` means; joins the Ray cluster to count its machines if necessary."""
+    """The number of ranks of an option `cluster`. If necessary, joins the Ray cluster to count its machines."""
     return ray_address(where).ranks or len(_nodes(_joined(where)))
 
 
 def _nodes(ray: Any) -> dict[str, float]:
-    """The number of processors of each machine that has any."""
+    """The number of processors of each machine with at least one processor, by node ID."""
     return {node["NodeID"]: node["Resources"]["CPU"] for node in ray.nodes()
             if node["Alive"] and node["Resources"].get("CPU", 0) >= 1}
 
 
 def _joined(where: str) -> Any:
-    """The module `ray`, with this process joined to the Ray cluster of an option `cluster`."""
+    """Join the Ray cluster of an option `cluster`; returns the module `ray`."""
     spec = find_spec("ray")
     if spec is None or spec.origin is None:  # a folder named `ray`, such as /tmp/ray, is no module
         raise ClusterError(f"cluster={where!r} needs Ray, which is not installed: {INSTALL}")
@@ -150,7 +150,7 @@ def _joined(where: str) -> Any:
 
 
 def _init_here(ray: Any, address: RayAddress, quiet: dict[str, Any]) -> None:
-    """Join the Ray cluster of RAY_ADDRESS or of this machine, or start one on this machine."""
+    """Join the Ray cluster of RAY_ADDRESS or of this machine, or start a new Ray cluster on this machine."""
     try:
         ray.init("auto", **quiet)
     except ConnectionError:

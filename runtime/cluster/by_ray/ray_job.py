@@ -1,4 +1,5 @@
-"""Runs a bound call on actors of Ray, and starts lost actors again from the last checkpoint of all ranks."""
+"""Runs a bound call on actors of Ray. If an actor is lost, the call starts again from the last checkpoint of all ranks.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ _BUSY = threading.Lock()  # the actors of a process run one call at a time
 
 
 def ran_by_ray(form: Form, options: Options, module: str) -> Form:
-    """Run a call on the ranks of the option `cluster`; returns its outcome as `packed` makes it.
+    """Run a call on the ranks of the option `cluster`; returns the form of its outcome.
 
     `module` has the class `RankActor`, whose objects are the ranks.
 
@@ -45,7 +46,7 @@ def ran_by_ray(form: Form, options: Options, module: str) -> Form:
 
 
 def _attempts(actors: Actors, form: Form, options: Options) -> list[Form]:
-    """Run a call until no rank is lost, at most as often as the options say; returns the forms of the ranks."""
+    """Run a call until no rank is lost, with a limited number of restarts; returns the forms of the ranks."""
     call, restarts = packed_form(*form), options.restarts or 0
     for restart in range(restarts + 1):
         try:
@@ -71,13 +72,13 @@ def _attempt(
 
     Args:
         actors: the ranks.
-        call: the bound call, as `packed_form` makes it.
+        call: the bound call, as `packed_form` returns it.
         machines: the machine of each rank.
         paths: the page file of the graph on the machine of each rank.
         options: the options of the call.
 
     Returns:
-        The forms of the ranks that have ended, and the name of a rank that was lost, or "".
+        The forms of the ranks that have ended, and the name of a lost rank, or "" if no rank was lost.
     """
     ray, actors.attempts = actors.ray, actors.attempts + 1
     number, listed = actors.attempts, json.dumps(machines)
@@ -107,9 +108,9 @@ def _attempt(
 
 
 class _Outputs:
-    """Passes on what the ranks print: their text to stderr, and their notices to the function of the caller.
+    """Passes on the output of the ranks: text to stderr, and notices to the function that the options name.
 
-    Questions to actors stay open until these answer, since an actor that Ray starts again answers late.
+    A question to an actor stays open until the actor answers, because an actor that Ray restarts answers late.
     """
 
     def __init__(self, actors: Actors, options: Options) -> None:
@@ -117,7 +118,7 @@ class _Outputs:
         self._asked = {one.said.remote(): rank for rank, one in enumerate(actors.handles)}
 
     def pass_on(self, seconds: float = 0.0) -> None:
-        """Pass on the answers that have come, wait for others for so many seconds, and ask again."""
+        """Pass on the answers that have arrived within `seconds`, and ask the actors that answered again."""
         ready = []
         if self._asked:
             ready, _ = self._ray.wait(list(self._asked), num_returns=len(self._asked), timeout=seconds)
@@ -136,14 +137,14 @@ class _Outputs:
             self._asked[self._handles[rank].said.remote()] = rank
 
     def pass_on_last(self, ranks: set[int]) -> None:
-        """Pass on the last output of some ranks, which have ended their run."""
+        """Pass on the last output of ranks that have ended their run."""
         for _ in range(2):  # an answer may have been given before the end of the run
             self._asked = {one: rank for one, rank in self._asked.items() if rank in ranks}
             self.pass_on(_GRACE)
 
 
 def _page_files(actors: Actors, machines: list[str], path: str, options: Options) -> list[str]:
-    """For each rank the path of the page file on its machine; machines that do not see the file get a copy.
+    """For each rank, the path of the page file on its machine. Machines that cannot access the file get a copy.
 
     Raises DiskError if the file cannot be read.
     """
@@ -167,7 +168,7 @@ def _sent(ray: Any, actor: Any, path: Path, stamp: str) -> str:
         ray: the module `ray`.
         actor: the actor.
         path: the file.
-        stamp: its stamp, as JSON.
+        stamp: the stamp of the file, as JSON.
 
     Returns:
         The path of the file on the machine of the actor.

@@ -1,4 +1,4 @@
-"""Sends the values of mirrored vertices from the GPU of their owner to the GPUs of other ranks, through host memory."""
+"""Sends the values of mirrored vertices from the GPU of their owner through host memory to the GPUs of other ranks."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["HostExchange"]
 class HostExchange:
     """The exchange of one rank, in the form that `vlang.runtime.gpus.mirrors.Mirrors` calls.
 
-    A kernel packs the values that a rank mirrors, the host reads them, and sends those that have changed, as ranks on
-    CPUs do. The host of the receiver has all values of its mirrors, and copies them to its GPU, where the mirrors of an
-    owner are consecutive.
+    A kernel packs the values that another rank mirrors. The host reads the packed values and sends the changed ones, as
+    ranks on CPUs do. The receiving host keeps the values of all mirrors, and copies them to its GPU, where the mirrors
+    of one owner are consecutive.
 
     Args:
         part: the machine of the rank, with the boxes and kernels of `SubsetExchange`.
@@ -36,7 +36,7 @@ class HostExchange:
         self._received: dict[tuple[str, int], Buffer] = {}  # by array and owner, the values of the mirrors
 
     def update(self, slots: Sequence[str]) -> None:
-        """Update the mirrors of some arrays on all ranks; all ranks call this with the same arrays."""
+        """Update the mirrors of some arrays on all ranks. All ranks call this method with the same arrays."""
         part = self._part
         part.state.flush()
         for slot in slots:
@@ -54,14 +54,14 @@ class HostExchange:
                 self._place(slot, rank, reader)
 
     def forget(self, slot: str) -> None:
-        """Does nothing, as all values of the mirrors are copied to the GPU each time."""
+        """Do nothing, because all values of the mirrors are copied to the GPU each time."""
 
     def note(self) -> str:
         """A sentence about the values that were sent so far."""
         return f"rank {self._transport.rank} has sent {self._transport.sent:,} bytes to other ranks, by its host"
 
     def _message(self, slot: str, rank: int) -> list[Buffer]:
-        """The values of an array that a rank mirrors, as far as they have changed since the last message."""
+        """The values of an array that a rank mirrors and that have changed since the last message."""
         part, size = self._part, self._part.itemsize(slot)
         count = len(part.numbers.wanted[rank])
         values = _words(count, size)
@@ -72,7 +72,7 @@ class HostExchange:
         return value_part(values, np.arange(count, dtype=np.uint32), size, sent, known)
 
     def _place(self, slot: str, owner: int, reader: Reader) -> None:
-        """Read the values of an owner, and copy all values of its mirrors to the GPU."""
+        """Read the values from an owner, and copy the values of all its mirrors to the GPU."""
         part, size = self._part, self._part.itemsize(slot)
         low, high = part.numbers.mirrors_of(owner)
         held = self._received.setdefault((slot, owner), _words(high - low, size).view(np.uint8))
@@ -82,6 +82,6 @@ class HostExchange:
 
 
 def _words(count: int, size: int) -> NDArray[Any]:
-    """Zeros for `count` values of `size` bytes each, as words that `words_of` can cut."""
+    """Zeros for `count` values of `size` bytes each, in words of the width that `words_of` chooses."""
     bits = next(bits for bits in (64, 32, 16, 8) if 8 * size % bits == 0)
     return np.zeros(count * size * 8 // bits, f"u{bits // 8}")

@@ -25,21 +25,21 @@ __all__ = ["rank_on_gpu"]
 
 
 class _Lengths:
-    """The lengths of the rows of the whole graph in one direction, by which kernels are chosen."""
+    """The row lengths of the whole graph in one direction, from which kernels are chosen."""
 
     def __init__(self, lengths: NDArray[np.uint32]) -> None:
         self.offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.uint64)]).astype(np.uint64)
         self._derived: dict[Any, Any] = {}
 
     def derived(self, key: Any, make: Callable[[], Any]) -> Any:
-        """What `make` has returned for a key."""
+        """The object that `make` has returned for a key."""
         if key not in self._derived:
             self._derived[key] = make()
         return self._derived[key]
 
 
 class _Whole:
-    """The whole graph, of which a rank has the lengths of rows only."""
+    """The whole graph, reduced to the lengths of its rows."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -56,9 +56,10 @@ class _Whole:
 def rank_on_gpu(
     plan: Plan, graph: Graph, options: Options, transport: Transport
 ) -> Iterator[tuple[RankGpuMachine, str]]:
-    """A context manager for the machine of a rank, and for the name of its GPU.
+    """A context manager that yields the machine of a rank and the name of its GPU.
 
-    The ranks of a machine take the GPUs that the option `device` names in turn; "gpu" names all GPUs of the machine.
+    The ranks on a host are assigned, round-robin, to the GPUs that the option `device` names. The value "gpu" names all
+    GPUs of the host.
 
     Args:
         plan: the program for GPUs.

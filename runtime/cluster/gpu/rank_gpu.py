@@ -21,11 +21,11 @@ __all__ = ["RankGpuMachine"]
 
 
 class RankGpuMachine(GroupMachine):
-    """The part of one rank in the group of all GPUs of a job; all ranks call the same methods in the same order.
+    """The machine of one rank, whose vertices a GPU processes. All ranks call the same methods in the same order.
 
     Args:
         part: the machine of the GPU; the caller closes it.
-        graph: the part of the graph that the rank has.
+        graph: the part of the graph that the rank holds.
         transport: the transport of the rank.
     """
 
@@ -55,7 +55,7 @@ class RankGpuMachine(GroupMachine):
         return self._part.moved()._replace(bytes_between=self._transport.sent)
 
     def counted(self) -> Stats:
-        """The counts of the last pass, over all ranks; waits for it."""
+        """The counts of the last pass, summed over all ranks, after waiting for the end of the pass."""
         if self._stats is None:
             own = super().counted()
             self._stats = Stats(*summed(self._transport, [own.changed, own.active], "counts"))
@@ -76,7 +76,8 @@ class RankGpuMachine(GroupMachine):
         self._part.merge(spec)
 
     def keep(self, slots: Sequence[str]) -> object:
-        """Copy vertex arrays. Returns the copy, or None on all ranks if the GPU of one has no memory for it."""
+        """Copy vertex arrays. Returns the copy, or None on all ranks if the GPU of any rank has no memory for its copy.
+        """
         kept = super().keep(slots)
         if summed(self._transport, [int(kept is None)], "copies")[0] == 0:
             return kept
@@ -85,12 +86,12 @@ class RankGpuMachine(GroupMachine):
         return None
 
     def same(self, slots: Sequence[str], kept: object) -> bool:
-        """Whether vertex arrays are equal, bit for bit and on all ranks, to a copy."""
+        """Whether vertex arrays have the same bits as a copy on all ranks."""
         return summed(self._transport, [int(not super().same(slots, kept))], "repeated states")[0] == 0
 
     # ------------------------------------------------------------------------------------------- reductions
     def _send_pads(self, fold: Fold) -> None:
-        """Send the vertices of the first block of each rank that other ranks own."""
+        """Send to each rank the vertices of its first block that other ranks own."""
         part, ranges, me = self._part, self._part.numbers.ranges, self._transport.rank
         if not any(ranges.padded(rank) != (0, 0) for rank in range(ranges.size)):
             return
@@ -114,7 +115,7 @@ class RankGpuMachine(GroupMachine):
                 at += len(piece)
 
     def _shared(self, rank: int, owner: int) -> tuple[int, int]:
-        """The pads of a rank that another one owns, as (low, high); none if low >= high."""
+        """The pads of a rank that another rank owns, as (low, high); none if low >= high."""
         ranges = self._part.numbers.ranges
         (begin, end), (first, last) = ranges.padded(rank), ranges.of(owner)
         return (max(begin, first), min(end, last)) if rank != owner else (0, 0)
@@ -136,7 +137,7 @@ class RankGpuMachine(GroupMachine):
                 at += len(piece)
 
     def _read(self, pointer: int, nbytes: int) -> Buffer:
-        """Bytes of the GPU's memory, after the queued work."""
+        """Wait for the queued work, and return bytes of the GPU's memory."""
         found = np.empty(nbytes, np.uint8)
         if nbytes:
             self._part.device.download(found, pointer)

@@ -1,1 +1,3 @@
-"""The job of a run on several ranks: functions that start the job, and functions that read its properties in a rank."""
+"""The job of a run on several ranks: functions that start the job, and functions with which a rank reads its
+properties.
+"""

@@ -1,4 +1,4 @@
-"""Values and arrays as files or as bytes, for the ranks of a job: JSON and arrays of NumPy. Nothing is pickled."""
+"""Stores values and arrays in files or bytes for the ranks of a job: JSON and NumPy arrays, without pickling."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Form = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 
 
 def write_form(path: Path, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write `about`, of types that JSON supports, to PATH.json, and arrays by name to PATH.npz."""
+    """Write `about` (types that JSON supports) to PATH.json, and arrays by name to PATH.npz."""
     with open(path.with_suffix(".npz"), "wb") as file:
         named: dict[str, Any] = dict(arrays)
         np.savez(file, **named)
@@ -33,7 +33,7 @@ def read_form(path: Path) -> Form:
 
 
 def packed_form(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """The contents of the two files of `write_form` as bytes, after the length of the first one in 8 bytes."""
+    """The contents of the two files of `write_form` as bytes, preceded by the length of the first file in 8 bytes."""
     text, file = json.dumps(about).encode(), io.BytesIO()
     named: dict[str, Any] = dict(arrays)
     np.savez(file, **named)
@@ -41,7 +41,7 @@ def packed_form(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) ->
 
 
 def unpacked_form(raw: bytes) -> Form:
-    """The form that `packed_form` has written."""
+    """Return the form that `packed_form` has packed."""
     end = 8 + int.from_bytes(raw[:8], "little")
     about: dict[str, Any] = json.loads(raw[8:end])
     with np.load(io.BytesIO(memoryview(raw)[end:]), allow_pickle=False) as file:

@@ -15,19 +15,19 @@ ENDED = "VLANG_JOB_ENDED"
 
 
 def launched_ranks() -> int:
-    """The number of ranks of the MPI job of this process; 0 if the process is in no MPI job."""
+    """The number of ranks of the MPI job of this process; 0 if the process does not belong to an MPI job."""
     sizes = [os.environ.get(name, "") for name in _SIZES]
     found = max((int(size) for size in sizes if size.isdigit()), default=0)
     return found if found > 1 or any(os.environ.get(name) for name in _SIZES[:2]) else 0
 
 
 def restarted() -> bool:
-    """Whether vlang has started the job of this process, and starts it again if a rank is killed."""
+    """Whether vlang started the job of this process, and restarts it if a rank is killed."""
     return ENDED in os.environ
 
 
 def note_end() -> None:
-    """Note that this rank ends by an error of its own, or by a signal to the job, so that no restart follows."""
+    """Note that this rank ends by its own error or by a signal to the job, so that the job is not restarted."""
     path = os.environ.get(ENDED)
     if path:
         Path(path).touch()

@@ -1,4 +1,4 @@
-"""The error of a rank as text, for the process that has started the ranks."""
+"""Converts the error of a rank to text and back, for the process that started the ranks."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["error_form", "first_error"]
 
 
 def error_form(error: BaseException, rank: int) -> dict[str, str]:
-    """The class and the text of the error of a rank; errors of other classes than those of vlang have the class ""."""
+    """The class name and the text of the error of a rank. For classes outside of vlang, the class name is ""."""
     known = isinstance(error, VlangError)
     return {"class": type(error).__name__ if known else "",
             "text": str(error) if known else f"rank {rank} failed: {type(error).__name__}: {error}"}
 
 
 def first_error(forms: Iterable[Mapping[str, str]]) -> VlangError | None:
-    """The error of the rank that failed first, from the forms of all ranks in their order; None if there are none."""
+    """The error of the rank that failed first, from the forms of all ranks in rank order; None without errors."""
     # Ranks that fail only because another one has failed raise ClusterError.
     for one in sorted(forms, key=lambda form: form["class"] == ClusterError.__name__):
         kind = getattr(errors, one["class"], ClusterError)

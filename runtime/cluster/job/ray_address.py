@@ -15,8 +15,8 @@ class RayAddress:
     """Where Ray runs the ranks.
 
     Attributes:
-        server: the address of a Ray cluster, `ray://HOST:PORT`; None for the cluster that this process can see, or else
-            one that is started on this machine.
+        server: the address of a Ray cluster, `ray://HOST:PORT`. None stands for the cluster that this process finds or,
+            without such a cluster, for a new one on this machine.
         ranks: the number of ranks; None for one rank on each machine of the cluster.
     """
 
@@ -25,12 +25,12 @@ class RayAddress:
 
 
 def is_ray(cluster: object) -> bool:
-    """Whether the option `cluster` asks for Ray."""
+    """Whether the option `cluster` requests Ray."""
     return isinstance(cluster, str) and cluster.startswith("ray")
 
 
 def ray_address(text: str) -> RayAddress:
-    """The meaning of `ray:N`, `ray://HOST:PORT` or `ray://HOST:PORT/N`. Raises BindError for other texts."""
+    """Parse `ray:N`, `ray://HOST:PORT` or `ray://HOST:PORT/N`. Raises BindError for other texts."""
     found = re.fullmatch(r"ray:(?P<local>[0-9]+)|(?P<server>ray://[^/\s]+:[0-9]+)(/(?P<ranks>[0-9]+)?)?", text)
     number = None if found is None else found["local"] or found["ranks"]
     if found is None or (number is not None and not 1 <= int(number) <= 1 << 16):

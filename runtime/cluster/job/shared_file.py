@@ -1,7 +1,7 @@
-"""A page file of a graph for all ranks on one machine; one of these ranks writes the file in bounded memory.
+"""A page file of a graph for all ranks on one machine. One of these ranks writes the file with bounded memory.
 
-So each rank needs memory only for its own rows, whatever the format of the graph: text, Parquet, a generator, or
-standard input, which mpiexec passes to one rank only.
+Therefore each rank needs memory only for its own rows. This holds for every source of a graph: text, Parquet, a
+generator, or standard input, which mpiexec passes to one rank only.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ _PREFIX, _LOCK = "vlang-ranks-", "lock"
 
 
 def shared_file(transport: Transport, name: str, write: Callable[[Path], None]) -> Path:
-    """The path of a page file that the lowest rank of each machine has written; all ranks call this together.
+    """The path of a page file that the lowest rank of each machine writes. All ranks call this function together.
 
-    The file is removed when its writer ends. If the writer is killed, the next writer of this user removes the file.
+    The file is removed when its writer ends. If the writer is killed, the next writer that the same user starts removes
+    the file.
 
     Args:
         transport: the transport of the rank.
@@ -41,7 +42,7 @@ def shared_file(transport: Transport, name: str, write: Callable[[Path], None]) 
 
 
 def stamp_of(path: str) -> list[int] | None:
-    """The size of a file, and the time of its last change in ns; None if there is no such file."""
+    """The size of a file in bytes, and the time of its last change in ns; None if the file does not exist."""
     try:
         found = os.stat(path)
     except OSError:
@@ -50,7 +51,7 @@ def stamp_of(path: str) -> list[int] | None:
 
 
 def scratch_folder() -> Path:
-    """Create a folder that is removed at the end of this process, and remove the folders of killed processes."""
+    """Create a folder that is removed when this process ends. Also removes the folders of killed processes."""
     for one in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         with suppress(OSError):
             if one.stat().st_uid == os.geteuid() and not one.is_symlink() and _locked(one) >= 0:

@@ -1,4 +1,4 @@
-"""Starts the ranks of a job by mpiexec on this machine, and starts them again if a rank is killed."""
+"""Starts the ranks of a job by mpiexec on this machine, and restarts the job if a rank is killed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def job_of(ranks: int, module: str, argv: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """The command and the environment that run `python -m module` with arguments `argv` on a number of ranks.
+    """The command and the environment that run `python -m module` with arguments `argv` on `ranks` ranks.
 
     Raises ClusterError if mpi4py or mpiexec is missing.
     """
@@ -52,8 +52,8 @@ class Ended:
     """The end of a job.
 
     Attributes:
-        status: the exit status of mpiexec; 128 and more for a signal.
-        signals: the signals that this process got and passed on to the job.
+        status: the exit status of mpiexec; 128 or more after a signal.
+        signals: the signals that this process received and passed on to the job.
     """
 
     status: int
@@ -64,14 +64,14 @@ def run_job(
     command: Sequence[str], environ: Mapping[str, str], restarts: int, say: Callable[[str], None],
     out: IO[bytes] | None = None, err: IO[bytes] | None = None,
 ) -> Ended:
-    """Run a job until it ends, and start it again if it ends without success and no rank has noted an end.
+    """Run a job until it ends, and restart it if it fails and no rank has called `note_end`.
 
-    This is how a job ends after a rank was killed. SIGINT and SIGTERM to this process are passed on to the job, which
-    is then not started again. If this process is killed, the system ends mpiexec, which ends the ranks.
+    A job ends in this way if a rank is killed. SIGINT and SIGTERM to this process are passed on to the job, and the job
+    is then not restarted. If this process is killed, the system ends mpiexec, and mpiexec ends the ranks.
 
     Args:
-        command, environ: see `job_of`.
-        restarts: how often the job is started again.
+        command, environ: as returned by `job_of`.
+        restarts: the maximum number of restarts.
         say: called with a sentence for the user at each restart.
         out, err: the files for the output of the job; None for the output of this process.
     """
@@ -91,16 +91,16 @@ def run_job(
 
 
 def _end_with_parent() -> None:
-    """Let the system send SIGTERM to this process when its parent dies; called between fork and exec, on Linux."""
+    """Let Linux send SIGTERM to this process when its parent dies. Called between fork and exec."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 @contextmanager
 def _passed_on(job: subprocess.Popen[bytes]) -> Iterator[list[int]]:
-    """A context manager that passes SIGINT and SIGTERM on to a job, and yields the list of these signals.
+    """A context manager that passes SIGINT and SIGTERM on to a job, and yields the list of signals passed on.
 
-    In any other thread than the main thread, the signal handlers stay unchanged.
+    Outside of the main thread, the signal handlers stay unchanged.
     """
     found: list[int] = []
 

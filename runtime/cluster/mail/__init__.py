@@ -1,1 +1,1 @@
-"""Ranks that send each other single messages; Ray carries them."""
+"""The transport of ranks that send single messages to each other. Ray carries the messages."""

@@ -27,11 +27,11 @@ class Letter:
     """A message, or one of several parts of a message.
 
     Attributes:
-        attempt: the number of the start of the job; messages of earlier starts are dropped.
+        attempt: the number of the job's start, because messages from earlier starts are dropped.
         call: the number of the exchange.
         sender: the rank that sends.
         part, parts: the number of this part from 0, and the number of all parts.
-        place: the place of the sender in the run; FAILED and the reason if the sender has failed.
+        place: the place of the sender in the run. If the sender has failed, FAILED followed by the reason.
         data: the bytes of this part.
     """
 
@@ -51,7 +51,7 @@ class Letter:
 
     @staticmethod
     def unpacked(raw: bytes) -> Letter:
-        """The message that `packed` has written."""
+        """Return the message that `packed` has converted to bytes."""
         attempt, call, sender, part, parts, length = _HEAD.unpack_from(raw)
         at = _HEAD.size + length
         place = raw[_HEAD.size : at].decode("utf-8", "ignore")
@@ -59,7 +59,7 @@ class Letter:
 
 
 def letters(attempt: int, call: int, sender: int, place: str, data: Buffer) -> Iterator[Letter]:
-    """The messages with some data for one rank.
+    """Yield the messages that carry some data to one rank.
 
     Args:
         attempt, call, sender, place: see `Letter`.

@@ -1,4 +1,4 @@
-"""The transport of a rank that sends messages one by one, and whose messages arrive in any order, by other threads."""
+"""The transport of a rank that sends single messages. Messages arrive in any order, in other threads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["MailRank", "Mailbox"]
 
 
 class Mailbox:
-    """The messages that have arrived at a rank. Other threads than that of the run deliver them."""
+    """The messages that have arrived at a rank. Threads other than the thread of the run deliver messages."""
 
     def __init__(self) -> None:
         self._arrived = threading.Condition()
@@ -28,7 +28,7 @@ class Mailbox:
         self._failed = ""
 
     def begin(self, attempt: int) -> None:
-        """Begin an attempt, and drop the messages of earlier ones."""
+        """Begin an attempt, and drop the messages of earlier attempts."""
         with self._arrived:
             self._attempt, self._failed = attempt, ""
             self._letters.clear()
@@ -48,7 +48,7 @@ class Mailbox:
                 self._arrived.notify_all()
 
     def cancel(self, attempt: int, reason: str) -> None:
-        """Let the rank fail in its next exchange of an attempt."""
+        """Make the next exchange of an attempt fail on this rank."""
         with self._arrived:
             if attempt == self._attempt:
                 self._fail(reason)
@@ -68,7 +68,7 @@ class Mailbox:
             late: called once, after PATIENCE seconds, with the places of the ranks whose messages have arrived.
 
         Returns:
-            For each sender, the parts of its message in order.
+            For each sender, the parts of its message in the order of their numbers.
 
         Raises ClusterError if a rank has failed.
         """
@@ -91,14 +91,14 @@ class Mailbox:
 
 
 class MailRank:
-    """The transport of such a rank (see `Transport`).
+    """The transport of a rank that sends single messages (see `Transport`).
 
     Args:
         rank: the number of the rank.
         machines: for each rank, the name of its machine.
         attempt: the number of the start of the job.
         box: the messages that have arrived.
-        send: sends bytes to a rank; the function returns before they have arrived.
+        send: sends bytes to a rank; it returns before the bytes have arrived.
     """
 
     def __init__(
@@ -135,13 +135,13 @@ class MailRank:
                 self._send(peer, letter.packed())
 
     def _late(self, places: dict[int, str], where: str) -> None:
-        """Print which ranks wait and which are missing; of the ranks that wait, only the lowest prints."""
+        """Print which ranks wait and which ranks are missing. Only the lowest of the waiting ranks prints."""
         if self.rank < min(places, default=self.size):
             print(absent({**places, self.rank: where}, self.size, PATIENCE, self._last), file=sys.stderr, flush=True)
 
 
 def _aligned(parts: Sequence[Letter]) -> Buffer:
-    """The data of a message, in memory that begins at a multiple of 8 bytes."""
+    """Copy the data of a message to memory that begins at a multiple of 8 bytes."""
     found = np.empty(sum(len(part.data) for part in parts), np.uint8)
     at = 0
     for part in parts:

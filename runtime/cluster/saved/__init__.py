@@ -1,1 +1,1 @@
-"""Checkpoints of runs on several ranks: the folder, the parts of all ranks, and when ranks write."""
+"""Checkpoints of runs on several ranks: the folder, the parts of all ranks, and the times at which ranks write."""

@@ -1,7 +1,7 @@
-"""The folder of the checkpoints of several ranks, with a folder of two generations for each rank.
+"""The folder of the checkpoints of several ranks. It has a subfolder for each rank with the last two generations.
 
-A generation counts only if every rank has written its part of it. No rank begins a generation before all ranks have
-written the previous one, so a job that is killed at any moment leaves the last common generation in the folder.
+A generation is valid only if every rank has written its part. No rank begins a generation before all ranks have written
+the previous one. Therefore a job that is killed at any time leaves the last common generation in the folder.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _LACKS = "lacks"  # the first word of the reason if a rank lacks its part of a g
 
 
 class RankFolder(StateFolder):
-    """The folder of one rank for its part of every checkpoint, `DIR/rank-NNNNN`.
+    """The folder `DIR/rank-NNNNN`, in which one rank stores its part of every checkpoint.
 
     Attributes:
         transport: the transport of the rank.
         owned: the first vertex of the rank, and its last vertex plus 1; set before a checkpoint is read or written.
 
-    Raises CheckpointError if DIR contains anything else or another job uses it, and DiskError.
+    Raises CheckpointError if DIR contains other files or another job uses DIR. Raises DiskError.
     """
 
     def __init__(self, path: str | os.PathLike[str], transport: Transport) -> None:
@@ -47,10 +47,10 @@ class RankFolder(StateFolder):
         self.shown = os.fspath(path)
 
     def generations(self) -> Sequence[Generation]:
-        """The generations that all ranks have written, newest first; all ranks call this together.
+        """The generations that all ranks have written, newest first. All ranks call this method together.
 
-        Raises CheckpointError if there are state files, but no generation that counts. The first generation, which a
-        killed job may leave incomplete, is no error.
+        Raises CheckpointError if there are state files, but no valid generation. An incomplete first generation, which
+        a killed job may leave, is no error.
         """
         own = [] if self.transport.rank else \
             [_listed(one) for one in super().generations()]  # rank 0 takes part in every checkpoint
@@ -69,7 +69,7 @@ class RankFolder(StateFolder):
         return found
 
     def _state(self, name: str, stamp: int, ranks: int) -> tuple[RankState | None, str]:
-        """The state files called `name` of all ranks, and the reason why they are no generation that counts, or ""."""
+        """The state files called `name` of all ranks; and the reason why they are not a valid generation, or ""."""
         files, at = [], ""
         try:
             for rank in range(ranks):
@@ -86,7 +86,7 @@ class RankFolder(StateFolder):
             return None, f"{at}: {error}"
 
     def drop_older(self) -> None:
-        """Remove the older generation, and on rank 0 also the parts of ranks that this job does not have.
+        """Remove the older generation. On rank 0, also remove the parts of ranks that do not exist in this job.
 
         Raises OSError.
         """

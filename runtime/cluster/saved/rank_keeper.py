@@ -1,4 +1,5 @@
-"""Checkpoints of a run on several ranks: all ranks save the same superstep, and agree on which generations count."""
+"""Checkpoints of a run on several ranks: all ranks save the same superstep, and agree on which generations are valid.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +25,11 @@ __all__ = ["RankKeeper"]
 
 @dataclass(kw_only=True)
 class RankKeeper(Keeper):
-    """Saves the part of one rank in the state of a run.
+    """Saves one rank's part of the state of a run.
 
-    All ranks reach the same points of the run. At each point they exchange five numbers, so that every decision is the
-    same on all ranks. The clock of rank 0 decides when a checkpoint is due. A generation counts when all ranks have
-    written it, and the next one begins only then. If a rank cannot write its part, the attempt is repeated.
+    All ranks reach the same points of the run. At each point they exchange five numbers, so that all ranks make the
+    same decisions. The clock of rank 0 decides when a checkpoint is due. A generation is valid when all ranks have
+    written it, and the next generation begins only then. If a rank cannot write its part, the attempt is repeated.
 
     Attributes:
         transport: the transport of the rank.
@@ -53,7 +54,10 @@ class RankKeeper(Keeper):
 
     # ------------------------------------------------------------------------------------------------- points
     def point(self, kept: Kept, loop: Loop | None = None) -> None:
-        """See `Keeper.point`; all ranks call this method at the same points. A signal on any rank ends the run."""
+        """Like `Keeper.point`. All ranks call this method at the same points of the run.
+
+        A signal to any rank ends the run.
+        """
         if self.position.arriving:
             return
         lead, now = self.transport.rank == 0, time.monotonic()
@@ -81,7 +85,7 @@ class RankKeeper(Keeper):
             self._why = self._why or "the run was interrupted"
 
     def _conclude(self) -> None:
-        """Agree on whether the generation of the last attempt counts; all ranks have ended the attempt."""
+        """Agree on whether the generation of the last attempt is valid. All ranks must have ended the attempt."""
         self._pending = False
         why = first_reason(self.transport, self._why and f"rank {self.transport.rank}: {self._why}", "a checkpoint")
         self._why = ""
@@ -94,7 +98,7 @@ class RankKeeper(Keeper):
             self.say(self.problems[0])
 
     def _finish_attempt(self) -> None:
-        """Wait until all ranks have ended the last attempt, if there is one, and conclude it."""
+        """If there is an attempt, wait until all ranks have ended it, and conclude it."""
         if self._pending:
             if not self._await():
                 self._why = self._why or "the run was interrupted"
@@ -109,7 +113,7 @@ class RankKeeper(Keeper):
         raise KeyboardInterrupt  # another rank got the signal
 
     def _problem(self, why: str) -> None:
-        """Record why this rank could not write its part; `_conclude` reports the reason."""
+        """Record the reason why this rank could not write its part. `_conclude` reports the reason."""
         self._why = why
 
     # ------------------------------------------------------------------------------------------------- contents

@@ -1,6 +1,7 @@
 """One generation of a checkpoint of several ranks: a state file of each rank, with the values of its vertices.
 
-A job with any number of ranks reads the values of its own vertices from the files that contain them.
+A job with any number of ranks can read a generation: each rank reads the values of its vertices from the files that
+contain them.
 """
 
 from __future__ import annotations
@@ -25,12 +26,14 @@ _PART = ("rank", "ranks", "first", "last", "stamp")
 
 @dataclass(frozen=True)
 class Part:
-    """The part of a checkpoint that a state file contains.
+    """Describes the part of a checkpoint that a state file contains.
 
     Attributes:
-        rank, ranks: the rank that wrote the file, and the number of ranks.
-        first, last: the file has the values of the vertices from `first` to `last` - 1.
-        stamp: a number that is the same in all files of a generation, and differs between attempts to write one.
+        rank: the rank that wrote the file.
+        ranks: the number of ranks.
+        first, last: the range of the vertices in the file, `first` to `last` - 1.
+        stamp: a number that is the same in all files of a generation, and differs between two attempts to write a
+            generation.
     """
 
     rank: int
@@ -41,7 +44,7 @@ class Part:
 
 
 def part_of(file: StateSource) -> Part:
-    """The part of a checkpoint that a state file contains. Raises Foreign for a state file that no rank has written."""
+    """The part of a checkpoint that a state file contains. Raises Foreign if no rank has written the file."""
     found = file.about.get("part")
     if not isinstance(found, dict) or set(found) != set(_PART) or not all(type(one) is int for one in found.values()) \
             or not 0 <= found["rank"] < found["ranks"] or not 0 <= found["first"] <= found["last"]:
@@ -50,14 +53,14 @@ def part_of(file: StateSource) -> Part:
 
 
 class RankState:
-    """The state files of one generation together, as `vlang.runtime.engine.checkpoint.loaded` reads them.
+    """All state files of one generation, with the interface that `vlang.runtime.engine.checkpoint.loaded` reads.
 
     Args:
         files: the file of each rank that wrote the generation, in the order of the ranks.
         transport: the transport of the rank that reads.
-        owned: returns the first vertex of the rank that reads, and its last vertex plus 1.
+        owned: returns the vertex range of the rank that reads: its first vertex, and its last vertex plus 1.
 
-    Raises Damaged if the files do not contain every vertex once, or have different arrays.
+    Raises Damaged if the files do not contain every vertex exactly once, or if they have different arrays.
     """
 
     def __init__(
@@ -79,7 +82,7 @@ class RankState:
 
     @property
     def entries(self) -> Mapping[str, tuple[np.dtype[Any], int]]:
-        """The dtype of each array by name, and the number of its entries in all files together."""
+        """The dtype of each array by name, and the total number of its entries in all files."""
         found = {}
         for name, (dtype, count) in self._files[0].entries.items():
             others = [] if name in HISTORY else [file.entries[name] for file in self._files[1:]]
@@ -89,9 +92,9 @@ class RankState:
         return found
 
     def arrays(self, windows: Windows | None = None) -> dict[str, NDArray[Any]]:
-        """The arrays by name, with the values of the vertices of this rank; all ranks call this together.
+        """The arrays by name, with the values of the vertices of this rank. All ranks call this method together.
 
-        `windows` is None, because a rank has all arrays in memory.
+        `windows` is None, because a rank keeps all arrays in memory.
 
         Raises Damaged on all ranks if a file is damaged, and OSError.
         """

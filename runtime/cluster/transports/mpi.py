@@ -34,9 +34,9 @@ _GRACE = 1.0  # seconds that a rank that failed waits for others before it ends 
 class Mpi:
     """The transport of a process of an MPI job (see `Transport`).
 
-    An exchange begins with a collective of short records, which contain the place of the rank in the run and messages
-    of up to _INSIDE bytes. Longer messages follow, each from one rank to another. So ranks at different places of the
-    run still call the same collective, and get an error.
+    An exchange begins with a collective of short records. A record contains the place of the rank in the run, and
+    messages of up to _INSIDE bytes. Longer messages follow as point-to-point messages. So ranks at different places in
+    the run still call the same collective, and all of them get an error.
     """
 
     def __init__(self) -> None:
@@ -87,7 +87,8 @@ class Mpi:
     def abort(self, reason: str) -> None:
         """See `Transport`.
 
-        The other ranks get the reason in their next exchange. If a rank makes no exchange for 1 s, the job is ended.
+        The other ranks receive the reason in their next exchange. If a rank begins no exchange for 1 s, the job is
+        ended.
         """
         if self.failed or self.size == 1:
             return
@@ -124,7 +125,7 @@ class Mpi:
             raise
 
     def _wait(self, request: Any) -> None:
-        """Wait for a request; after a while, print which ranks wait and which are missing (see `Watch`)."""
+        """Wait for a request. After a while, print which ranks wait and which ranks are missing (see `Watch`)."""
         for _ in range(self._spins):
             if request.Test():
                 return
@@ -141,8 +142,8 @@ def _rounds(buffer: Buffer) -> list[Buffer]:
 def mpi_ranks(asked: int | str | None) -> Mpi:
     """The transport of the MPI job of this process; a process without mpiexec is a job of one rank.
 
-    `asked` is the option `cluster`. Raises ClusterError if mpi4py is missing or MPI does not load, and BindError if
-    `asked` is a number and the job has another number of ranks.
+    `asked` is the option `cluster`. Raises ClusterError if mpi4py is missing or MPI does not load. Raises BindError if
+    `asked` is a number other than the number of ranks of the job.
     """
     if find_spec("mpi4py") is None:
         raise ClusterError(f"a run on several ranks needs mpi4py, which is not installed: {INSTALL}")

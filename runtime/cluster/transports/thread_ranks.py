@@ -1,4 +1,5 @@
-"""Ranks that are threads of one process, for tests. These ranks exchange the same messages without MPI."""
+"""Ranks that are threads of one process, for tests. They exchange the same messages as ranks of MPI, but without MPI.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ T = TypeVar("T")
 class _Board:
     """The data that the ranks share: a barrier, the buffers of an exchange, and the place in the run of each rank.
 
-    patience: seconds after which a rank gives up waiting for the others.
+    `patience` is the number of seconds after which a rank stops waiting for the others.
     """
 
     def __init__(self, size: int, patience: float) -> None:
@@ -81,7 +82,7 @@ def run_ranks(size: int, work: Callable[[Transport], T], patience: float = 20.0)
     Args:
         size: the number of ranks.
         work: the function that each rank calls.
-        patience: seconds after which a rank gives up waiting for the others.
+        patience: the number of seconds after which a rank stops waiting for the others.
 
     Returns:
         The results in the order of the ranks.

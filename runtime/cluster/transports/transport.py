@@ -24,7 +24,7 @@ class Transport(Protocol):
     """The exchange of bytes between the ranks of a run.
 
     All ranks call the same methods in the same order; each call passes `where`, the name of its place in the run. If
-    the names differ between ranks, all ranks get ClusterError instead of waiting for each other.
+    the names differ between ranks, all ranks raise ClusterError instead of waiting for each other.
 
     Attributes:
         rank: the number of this rank, from 0.
@@ -33,7 +33,7 @@ class Transport(Protocol):
         lead: the lowest rank on this machine.
         place: the number of lower ranks on this machine.
         calls: the number of exchanges so far.
-        sent: the number of bytes that this rank has sent to other ranks so far.
+        sent: the number of bytes that this rank has sent to others so far.
     """
 
     rank: int
@@ -54,7 +54,7 @@ class Transport(Protocol):
         Returns:
             Buffers in the order of the ranks, empty for this rank. These buffers are valid until the next call.
 
-        Raises ClusterError if the ranks are at different places, or a rank has ended.
+        Raises ClusterError if the ranks are at different places, or if a rank has ended.
         """
 
     def abort(self, reason: str) -> None:
@@ -73,11 +73,11 @@ class Solo:
         return [np.zeros(0, np.uint8)]
 
     def abort(self, reason: str) -> None:
-        """Does nothing, as there are no other ranks."""
+        """Do nothing, because there are no other ranks."""
 
 
 def gathered(transport: Transport, values: NDArray[np.generic], where: str) -> list[NDArray[np.generic]]:
-    """The arrays that all ranks pass, in the order of the ranks.
+    """Gather one array from each rank; returns the arrays on all ranks, in the order of the ranks.
 
     The lengths may differ, but the dtype must be the same.
     """
@@ -87,34 +87,37 @@ def gathered(transport: Transport, values: NDArray[np.generic], where: str) -> l
 
 
 def summed(transport: Transport, numbers: Sequence[int], where: str) -> list[int]:
-    """For each number, the sum of its values on all ranks; the sums must be below 2^63."""
+    """For each number, the sum of its values on all ranks. The sums must be below 2^63."""
     parts = gathered(transport, np.array(numbers, np.int64), where)
     return [sum(column) for column in zip(*(part.tolist() for part in parts))]
 
 
 def agree(transport: Transport, value: int, where: str) -> int:
-    """The `value` that rank 0 passes, on every rank."""
+    """Return, on every rank, the `value` that rank 0 passes."""
     return int(gathered(transport, np.array([value], np.int64), where)[0][0])
 
 
 def texts(transport: Transport, text: str, where: str) -> list[str]:
-    """The texts of all ranks, in the order of the ranks."""
+    """Return, on every rank, the texts of all ranks in the order of the ranks."""
     raw = np.frombuffer(text.encode("utf-8", "surrogateescape"), np.uint8)
     return [part.tobytes().decode("utf-8", "surrogateescape") for part in gathered(transport, raw, where)]
 
 
 def first_reason(transport: Transport, text: str, where: str) -> str:
-    """The text of the lowest rank whose text is not empty, on all ranks; "" if the texts of all ranks are empty."""
+    """Return, on every rank, the text of the lowest rank with a non-empty text; "" if all texts are empty."""
     return next(filter(None, texts(transport, text, where)), "")
 
 
 def text_of_rank_0(transport: Transport, text: str, where: str) -> str:
-    """The text of rank 0, on all ranks."""
+    """Return, on every rank, the text of rank 0."""
     return texts(transport, text if transport.rank == 0 else "", where)[0]
 
 
 def check_places(places: Sequence[str]) -> None:
-    """Raise ClusterError unless all ranks are at the same place in the run. `places` is in the order of the ranks."""
+    """Raise ClusterError unless all ranks are at the same place in the run.
+
+    `places` is in the order of the ranks.
+    """
     if len(set(places)) > 1:
         listed = ", ".join(f"rank {rank} at {place!r}" for rank, place in enumerate(places))
         raise ClusterError(f"the ranks do not agree where the run is: {listed}; please report this")
@@ -130,7 +133,7 @@ def here() -> Transport | None:
 
 @contextmanager
 def joined(transport: Transport) -> Iterator[Transport]:
-    """A context manager, in which each run is one run of all ranks together, by way of `transport`."""
+    """A context manager in which the ranks execute each run together, through `transport`."""
     token = _HERE.set(transport)
     try:
         yield transport

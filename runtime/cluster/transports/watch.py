@@ -1,7 +1,7 @@
-"""Finds out which ranks of an MPI job wait for others, and which ranks are missing, while an exchange takes long.
+"""Finds out, during a long exchange, which ranks of an MPI job wait for others, and which ranks are missing.
 
-A rank that has waited for a while asks all others where they are. Ranks that wait in the same exchange answer. A rank
-that computes, or has stopped, does not answer, and therefore counts as missing.
+A rank that has waited for a while asks all other ranks for their places in the run. Ranks that wait in the same
+exchange answer. A rank that computes or has stopped does not answer, and therefore counts as missing.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _PLACE = 504  # bytes of a place in a message, after the number of the exchange 
 
 
 def absent(waiting: Mapping[int, str], size: int, seconds: float, last: str = "") -> str:
-    """A sentence with the ranks that wait and the ranks that are missing.
+    """A sentence that names the ranks that wait and the ranks that are missing.
 
     Args:
         waiting: the place in the run of each rank that waits.
         size: the number of ranks.
-        seconds: how long a rank has waited.
-        last: the last place that all ranks have reached; "" if it is not known.
+        seconds: the time for which a rank has waited.
+        last: the last place that all ranks have reached; "" if unknown.
     """
     waits = ", ".join(f"rank {rank} waits at {place!r}" for rank, place in sorted(waiting.items()))
     missing = ", ".join(str(rank) for rank in range(size) if rank not in waiting) or "none"
@@ -69,7 +69,7 @@ class Watch:
     def look(self) -> None:
         """Answer questions, ask after PATIENCE seconds, and print once which ranks wait and which are missing.
 
-        Of the ranks that wait, only the lowest prints.
+        Only the lowest of the waiting ranks prints.
         """
         now = time.monotonic()
         if now < self._poll:
@@ -88,7 +88,7 @@ class Watch:
                 print(absent(waiting, self._size, PATIENCE, self._last), file=sys.__stderr__, flush=True)
 
     def _received(self) -> None:
-        """Receive all questions and answers that have come, and answer the questions about this exchange."""
+        """Receive all questions and answers that have arrived, and answer the questions about this exchange."""
         status = self._mpi.Status()
         while self._comm.Iprobe(self._mpi.ANY_SOURCE, self._mpi.ANY_TAG, status):
             message, rank, tag = np.zeros(8 + _PLACE, np.uint8), status.Get_source(), status.Get_tag()

@@ -1,1 +1,1 @@
-"""The worker threads that run kernels, and wait for launches in machine code."""
+"""The worker threads that run kernels. Between launches they wait in machine code."""

@@ -1,9 +1,9 @@
 """A crew: persistent worker threads (helpers) that join the launches of a caller within microseconds.
 
-Helpers never return to the Python interpreter, because each acquisition of the GIL may cost two thread switches.
+Helpers never return to the Python interpreter, because each acquisition of the GIL can cost two thread switches.
 Machine code (vlang.runtime.kernels.crew) opens, joins and closes launches, and lets helpers sleep and wake. A helper
-that is awake polls for launches, so it joins at once. A helper without launches sleeps after a while. A crew serves one
-caller at a time.
+that is awake polls for launches, and joins a launch at once. A helper goes to sleep after a while without launches. A
+crew serves one caller at a time.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ class Crew:
 
     @property
     def usable(self) -> bool:
-        """Whether the helpers exist in this process; after a fork the child process has none of them."""
+        """Whether the helpers exist in this process. After a fork, the child process has no helpers."""
         return self._process == os.getpid()
 
     def __len__(self) -> int:
         return len(self._threads)
 
     def helpers(self, wanted: int) -> int:
-        """Start helpers until there are `wanted`, or until the system cannot start more; returns their number."""
+        """Start helpers until `wanted` helpers run or the system cannot start more; returns the number of helpers."""
         while self._threads and not self._threads[-1].begun:  # an interrupt came before the thread was started
             self._threads.pop()
         while len(self._threads) < min(wanted, self.room):
@@ -79,10 +79,12 @@ class Crew:
         return min(wanted, len(self._threads))
 
     def launch(self, kernel: Kernel, args: Sequence[int | None], helpers: int) -> None:
-        """Run a kernel on this thread and up to `helpers` helpers; returns when all threads that joined are done.
+        """Run a kernel on this thread and up to `helpers` helpers.
 
-        `args` are the arguments as words (`Kernel.words`). A launch cannot be interrupted, as its arrays must stay
-        alive until it ends. Raises InternalError if the kernel fails.
+        Returns when all threads that joined the launch have finished.
+
+        `args` are the arguments as words (`Kernel.words`). A launch cannot be interrupted, because its arrays must stay
+        alive until the launch ends. Raises InternalError if the kernel fails.
         """
         if not kernel.wide or len(args) > CREW_MOST_ARGS:
             raise InternalError(f"kernel {kernel.name} cannot be launched: its arguments are not up to "
@@ -94,9 +96,9 @@ class Crew:
         kernel.ended(int(words[CREW_STATUS]))
 
     def play(self, script: NDArray[np.int64], level_slot: int) -> None:
-        """Run the launches of a script, int64[k, PLAY_WORDS], one after the other; cannot be interrupted.
+        """Run the launches of a script, int64[k, PLAY_WORDS], one after the other. The call cannot be interrupted.
 
-        `level_slot` is the slot of the frames to which the level of a launch is written. Raises InternalError if a
+        `level_slot` is the slot in each frame to which the level of a launch is written. Raises InternalError if a
         kernel fails.
         """
         ran = play_kernels()["play"](self._words, script.view(np.uint64), len(script), level_slot)
@@ -112,7 +114,7 @@ class Crew:
 
 
 def _finished(process: int, end: Kernel, words: NDArray[np.int64], threads: list[Task[int]]) -> None:
-    """Stop the helpers of a crew; also called when the crew itself is freed, for example after an interrupt."""
+    """Stop the helpers of a crew. Also called when the crew itself is freed, for example after an interrupt."""
     if process == os.getpid():
         end(words, len(threads))
 
@@ -134,7 +136,7 @@ def take_crew(helpers: int) -> Crew:
 def give_back(crew: Crew) -> None:
     """Keep a crew for the next caller, or end it.
 
-    The crew is ended if enough crews are idle already, or if it has more threads than there are processors.
+    The crew is ended if enough crews are already idle, or if the crew has more threads than the machine has processors.
     """
     if not crew.usable:
         return
@@ -156,7 +158,8 @@ def _before_fork() -> None:
 
 
 def _forked() -> None:
-    """Replace the lock in a child process, as a thread that exists only in the parent may have held it at the fork."""
+    """Replace the lock in a child process. At the fork, a thread that exists only in the parent may have held the lock.
+    """
     global _lock
     _lock = threading.Lock()
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.runtime.compile.objects import Kernel
+from vlang.runtime.compile.objects import Kernel, address_of
 from vlang.runtime.cpu.crew.crew import Crew, give_back, take_crew
 from vlang.runtime.kernels import crew_kernels
 from vlang.runtime.plan.layouts.meet_words import MEET_CREW, MEET_JOINED
 from vlang.runtime.plan.layouts.play_words import PLAY_HELPERS
-from vlang.runtime.threads.activity import timed
+from vlang.runtime.threads.activity import listeners, timed
 from vlang.runtime.threads.processors import available_threads
 
 __all__ = ["Cpu"]
@@ -27,6 +27,7 @@ class Cpu:
         self.threads = threads or available_threads()
         self._crew: Crew | None = None
         self._alone = np.zeros(1, dtype=np.int64)  # the task counter of launches without helpers
+        self._alone_at = address_of(self._alone)
 
     def close(self) -> None:
         """Return the crew to the idle crews."""
@@ -35,7 +36,8 @@ class Cpu:
             give_back(crew)
 
     def prepare(self, cost: int) -> None:
-        """Load the kernels of the crew if launches of this cost use a crew, so that no launch waits for them."""
+        """Load the kernels of the crew if launches of this cost use a crew, so that launches do not wait for loading.
+        """
         if self.threads > 1 and cost >= _SMALL:
             crew_kernels().prepare(crew_kernels())
 
@@ -48,29 +50,39 @@ class Cpu:
             before: the arguments before the tasks.
             tasks: int64, contiguous; most kernels take int64[T, 3].
             count: the number of tasks.
-            cost: about the number of edges and vertices that the launch processes.
+            cost: the approximate number of edges and vertices that the launch processes.
             after: the arguments after the counter.
         """
         if count == 0:
             return
         helpers = self._helpers(min(self.threads, count) - 1) if cost >= _SMALL else 0
+        if not listeners():
+            self._run(kernel, before, tasks, count, helpers, after)
+            return
         with timed("kernel", kernel.name, tasks=count, threads=helpers + 1):
-            if helpers == 0 or self._crew is None:
-                self._alone[0] = 0
-                kernel(*before, tasks, count, self._alone, *after)
+            self._run(kernel, before, tasks, count, helpers, after)
+
+    def _run(self, kernel: Kernel, before: tuple[Any, ...], tasks: NDArray[np.int64], count: int, helpers: int,
+             after: tuple[Any, ...]) -> None:
+        if helpers == 0 or self._crew is None:
+            self._alone[0] = 0
+            if len(before) == 1 and type(before[0]) is int and not after:  # most launches: nothing is converted
+                kernel.at(before[0], address_of(tasks), count, self._alone_at)
             else:
-                words = kernel.words((*before, tasks, count, self._crew.counter, *after))
-                self._crew.launch(kernel, words, helpers)
+                kernel(*before, tasks, count, self._alone_at, *after)
+        else:
+            words = kernel.words((*before, tasks, count, self._crew.counter, *after))
+            self._crew.launch(kernel, words, helpers)
 
     def crew(self, kernel: Kernel, before: tuple[Any, ...], control: NDArray[np.int64], cost: int,
              after: tuple[Any, ...] = (), most: int | None = None) -> None:
-        """Run `kernel(*before, control, *after)` on threads that synchronise at barriers inside the kernel.
+        """Run `kernel(*before, control, *after)` on several threads, which synchronise at barriers inside the kernel.
 
         Args:
             kernel: the kernel.
             before: the arguments before the control block.
             control: int64, the control block; it begins with the layout of vlang.runtime.plan.layouts.meet_words.
-            cost: about the number of edges and vertices that the launch processes.
+            cost: the approximate number of edges and vertices that the launch processes.
             after: the arguments after the control block.
             most: the maximum number of threads; None for no limit.
         """
@@ -87,10 +99,10 @@ class Cpu:
         """Run the launches of a script, one after the other.
 
         Args:
-            script: int64[k, PLAY_WORDS]; the word PLAY_HELPERS is the maximum number of helpers, which this method may
-                reduce.
-            costs: int64[k], about the number of edges and vertices that each launch processes.
-            level_slot: the slot of the frames to which the level of a launch is written.
+            script: int64[k, PLAY_WORDS]. The word PLAY_HELPERS is the maximum number of helpers; this method may reduce
+                it.
+            costs: int64[k], the approximate number of edges and vertices that each launch processes.
+            level_slot: the slot in each frame to which the level of a launch is written.
         """
         script[costs < _SMALL, PLAY_HELPERS] = 0
         found = self._helpers(min(self.threads - 1, int(script[:, PLAY_HELPERS].max(initial=0))))
@@ -104,7 +116,7 @@ class Cpu:
         return self._taken().counter
 
     def _taken(self) -> Crew:
-        """The crew, which is taken from the idle crews on first use."""
+        """The crew of this object, taken from the idle crews on first use."""
         if self._crew is None or not self._crew.usable:
             self._crew = take_crew(self.threads - 1)
         return self._crew

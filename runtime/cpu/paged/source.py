@@ -1,4 +1,4 @@
-"""The sources of pages for a pass: all pages in memory, or pages on disk that a ring of buffers delivers in batches."""
+"""The sources of pages for a pass: pages in memory, or pages on disk, which a ring of buffers delivers in batches."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class PageSource(Protocol):
     """The pages of one graph."""
 
     def pages(self, kind: str) -> PageCuts:
-        """How the adjacency of a direction is cut into pages."""
+        """The boundaries of the pages of an adjacency direction."""
 
     def table(self, kind: str, columns: Columns) -> NDArray[np.uint64]:
         """The page table of a pass, uint64[P, PAGE_WORDS], with the addresses of each page's arrays."""
@@ -51,14 +51,14 @@ class InMemory:
         self._known: dict[str, Pages] = {}
 
     def pages(self, kind: str) -> Pages:
-        """The pages of an adjacency direction, which is cut into pages once per graph."""
+        """The pages of an adjacency direction. The direction is cut into pages once per graph."""
         if kind not in self._known:
             adjacency = self._graph.adjacency(kind)
             self._known[kind] = adjacency.derived(("pages", self._size), lambda: Pages.cut(adjacency, self._size))
         return self._known[kind]
 
     def table(self, kind: str, columns: Columns) -> NDArray[np.uint64]:
-        """The page table of a pass, which stays valid during the whole run."""
+        """The page table of a pass. It stays valid during the whole run."""
         adjacency = self._graph.adjacency(kind, tuple(name for name, _ in columns))
         return self.pages(kind).table([adjacency.column(name, DTYPES[dtype]) for name, dtype in columns])
 
@@ -68,7 +68,7 @@ class Streamed:
 
     Args:
         stored: the stored edges.
-        ring: the ring that reads their pages.
+        ring: the ring that reads the pages of these edges.
     """
 
     def __init__(self, stored: StoredEdges, ring: Ring) -> None:
@@ -77,14 +77,17 @@ class Streamed:
         self._known: dict[str, PageCuts] = {}
 
     def pages(self, kind: str) -> PageCuts:
-        """How an adjacency direction is cut into pages."""
+        """The boundaries of the pages of an adjacency direction."""
         kind = self._kind(kind)
         if kind not in self._known:
             self._known[kind] = self._stored.cuts(kind)
         return self._known[kind]
 
     def table(self, kind: str, columns: Columns) -> NDArray[np.uint64]:
-        """The page table of a pass, with only the first vertex of each page; `batches` writes the addresses."""
+        """The page table of a pass.
+
+        Initially only the first vertex of each page is set; `batches` writes the addresses.
+        """
         pages = self.pages(kind)
         rows = np.zeros((pages.count, PAGE_WORDS), np.uint64)
         rows[:, PAGE_FIRST] = pages.firsts.astype(np.uint64)
@@ -93,7 +96,7 @@ class Streamed:
     def batches(
         self, kind: str, columns: Columns, table: NDArray[np.uint64], groups: Groups
     ) -> Generator[NDArray[np.int64]]:
-        """Read pages, and yield the numbers of the pages that have arrived, batch by batch.
+        """Read pages, and yield the page numbers of each batch that has arrived.
 
         The rows of the table for a batch are valid until the next batch is requested.
 
@@ -138,13 +141,15 @@ class Streamed:
 
 
 def converted(stored: StoredEdges, columns: Columns) -> int:
-    """Bytes per edge of the columns that a pass must convert, as its kernels read another type than the stored one."""
+    """The bytes per edge of the columns that a pass must convert because its kernels do not read the stored type."""
     types = [(stored.columns[name], DTYPES[dtype]) for name, dtype in columns if name in stored.columns]
     return sum(wanted.itemsize for kept, wanted in types if converts(kept.dtype, wanted) or kept.coding is not None)
 
 
 def _few(batch: list[tuple[int, PageViews]], ends: Container[int]) -> Iterator[list[tuple[int, PageViews]]]:
-    """Cut a batch into parts of about CONVERTED pages, without cutting groups; `ends` has the last page of each group.
+    """Cut a batch into parts of about CONVERTED pages without cutting groups.
+
+    `ends` has the last page of each group.
     """
     part: list[tuple[int, PageViews]] = []
     for page, views in batch:
@@ -157,7 +162,7 @@ def _few(batch: list[tuple[int, PageViews]], ends: Container[int]) -> Iterator[l
 
 
 def source_of(graph: Graph, page_size: int, ring: Ring | None) -> PageSource:
-    """The source of the pages of a graph. `ring` is required if the edges are on disk."""
+    """Return the source of the pages of a graph. `ring` is required if the edges are on disk."""
     if graph.stored is None:
         return InMemory(graph, page_size)
     assert ring is not None

@@ -46,10 +46,10 @@ def _by_page(
 def by_row(
     source: PageSource, kind: str, columns: Columns, table: NDArray[np.uint64], longs: NDArray[np.int64], tasks: Tasks
 ) -> Iterable[tuple[NDArray[np.int64], Tasks]]:
-    """Like `by_page`, for passes that need all edges of a vertex at once: a batch has all pages of its long vertices.
+    """Like `by_page`, for passes that need all edges of a vertex at once. A batch has all pages of its long vertices.
 
     Args:
-        source, kind, columns, table: see `by_page`.
+        source, kind, columns, table: as for `by_page`.
         longs: the indices, in increasing order, of the long vertices of the pass, whose rows are cut into segments.
         tasks: the tasks over short vertices.
 
@@ -94,7 +94,7 @@ def long_groups(pages: PageCuts, longs: NDArray[np.int64], others: NDArray[np.in
 def release(windows: Windows | None, tasks: Tasks) -> None:
     """Release the parts of windows that contain the vertices of some tasks, page by page.
 
-    A released part that is needed again is read back from the file on access.
+    An access to a released part reads the part back from the file.
     """
     if windows is None or not len(tasks):
         return
@@ -104,7 +104,7 @@ def release(windows: Windows | None, tasks: Tasks) -> None:
 
 
 def in_windows(windows: Windows | None, tasks: Tasks, n: int) -> Iterator[tuple[Tasks, int]]:
-    """Yield the tasks over all n vertices, and their cost: all at once, or window by window if there are windows."""
+    """Yield tasks over all n vertices, with their cost: window by window, or all at once without windows."""
     if windows is None:
         yield tasks, n
         return
@@ -115,7 +115,7 @@ def in_windows(windows: Windows | None, tasks: Tasks, n: int) -> Iterator[tuple[
 
 
 class _Cut:
-    """A list of tasks with the first task of each page; `counts` is the number of tasks of each page."""
+    """A list of tasks, with the first task and the number of tasks of each page."""
 
     def __init__(self, tasks: Tasks, pages: int) -> None:
         self._tasks = tasks

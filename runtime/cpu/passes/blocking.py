@@ -11,8 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.records import dataclass
+from vlang.runtime.graph.topology.blocks import blocks_bytes
+from vlang.runtime.graph.topology.pages import Pages
+from vlang.runtime.storage.ledger import ledger
 
-__all__ = ["Blocked", "Trial", "choose_blocks"]
+__all__ = ["Blocked", "Trial", "blocks_fit", "choose_blocks"]
 
 _LEAST_EDGES = 1 << 16  # in graphs with fewer edges, sweeps are too short to build blocks for
 _TRIES = 3  # sweeps that are timed by rows, and as many by blocks, before one is chosen
@@ -25,9 +28,9 @@ _PAYS_AFTER, _PAYS_AFTER_IF_LARGE = 16, 8
 def choose_blocks(asked: str, edges: int, made: bool, sweeps: int, coming: int | None) -> bool:
     """Whether the next full sweep should use cache blocks, which are built first if they do not exist.
 
-    With "auto" blocks are used if they exist, or if past and announced sweeps are enough to repay the cost of building
-    them. Without an announced number of sweeps, the choice follows the rent-or-buy rule: a run takes at most twice as
-    long as if the number of sweeps were known in advance.
+    With "auto", the result is True if the blocks exist, or if past and announced sweeps repay the cost of building
+    them. If no number of sweeps is announced, the choice follows the rent-or-buy rule: a run takes at most twice the
+    time of a run that knows the number of sweeps in advance.
 
     Args:
         asked: "always", "never" or "auto".
@@ -42,13 +45,18 @@ def choose_blocks(asked: str, edges: int, made: bool, sweeps: int, coming: int |
     return made or (edges >= _LEAST_EDGES and sweeps + (coming or 0) >= enough)
 
 
+def blocks_fit(pages: Pages) -> bool:
+    """Whether the cache blocks of these pages fit into the memory budget."""
+    return ledger.left is None or ledger.left > blocks_bytes(pages.edges, pages.n)
+
+
 class Trial:
-    """The choice between rows and blocks when blocks exist: whichever was faster so far.
+    """The choice between rows and blocks when blocks exist: the faster one so far.
 
     Rows and blocks yield identical results.
 
-    The gain depends on the graph, the program and the machine (docs/internals/performance.md). A graph keeps the trials
-    of its programs, so that only the first run compares rows and blocks.
+    How much faster blocks are depends on the graph, the program and the machine (docs/internals/performance.md). A
+    graph keeps the trials of its programs, so that only the first run compares rows and blocks.
 
     Args:
         asked: "always", "never" or "auto".

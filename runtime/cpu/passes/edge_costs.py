@@ -1,8 +1,9 @@
-"""The costs of edges on this machine for one thread. The costs are measured once and kept in the cache directory.
+"""The costs of processing edges on this machine with one thread. Costs are measured once, and kept in the cache
+directory.
 
 The choice between push and pull depends only on ratios of these costs. The ratios differ by a factor of three between
-machines, because sequential reads depend on memory and prefetching, and random reads on the private caches of a core.
-Graphs with few edges use reference values, because the choice hardly matters for them.
+machines: sequential reads depend on memory and prefetching, but random reads depend on the private caches of a core.
+Runs on graphs with few edges use reference values, because the choice hardly matters for such graphs.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Costs:
         pushed: per edge of a push, which updates the value of the receiver by a guarded compare-and-swap.
         notified: per edge of a notification, which sets a byte of the receiver.
         marked: per edge of a superstep with a uniform frontier, which sets or tests a bit.
-        row: per first access to a row at a random place.
+        row: per row that is read at a random place.
         summed: per edge of a pushed sum, which adds to the accumulator of the receiver and marks the receiver.
     """
 
@@ -66,9 +67,10 @@ REFERENCE = Costs()
 
 
 def costs_of(edges: int) -> Costs:
-    """The costs of this machine, from the cache or measured now, which takes 0.2 s.
+    """Return the costs of this machine, from the cache or from a measurement of 0.2 s.
 
-    Returns the reference costs for a graph with few edges, or if a memory budget leaves no room for a measurement.
+    The result is the reference costs if the graph has few edges, or if a memory budget leaves no room for a
+    measurement.
     """
     short = ledger.left is not None and ledger.left < 2 * _FAR * np.dtype(np.uint32).itemsize
     if edges < MEASURED_FROM or (short and kept_costs() is None):
@@ -78,7 +80,7 @@ def costs_of(edges: int) -> Costs:
 
 @cache
 def _costs_in(folder: Path | None) -> Costs:
-    """The costs from a cache directory, or measured now and kept there.
+    """Return the costs from a cache directory. Costs that are not in the directory are measured and stored.
 
     Without a cache directory, the costs are kept in the memory of the process.
     """
@@ -134,7 +136,7 @@ def _least(act: Callable[[], object]) -> float:
 
 
 def sound(found: Mapping[str, float]) -> Costs:
-    """Measured costs, in which implausible values are replaced by the reference values."""
+    """Return measured costs in which reference values replace implausible values."""
     known = asdict(REFERENCE)
     if set(found) != {spec.name for spec in fields(Costs)}:
         raise InternalError("costs were measured that nothing asks for, or not all that are asked for")

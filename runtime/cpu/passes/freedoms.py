@@ -1,6 +1,6 @@
 """The choices of a run on the CPU that do not change its results.
 
-A plain run takes the cheapest choice, and a chaos run a random one (vlang.runtime.cpu.cpu_chaos).
+A plain run makes the cheapest choice. A chaos run makes a random choice (vlang.runtime.cpu.cpu_chaos).
 """
 
 from __future__ import annotations
@@ -36,20 +36,22 @@ class Frontier(Protocol):
         """The distinct entries in the queue of the frontier, uint64."""
 
     def entries_of(self, vertices: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """The entries for some vertices. Vertices that have too many edges for one entry are left out."""
+        """The entries for some vertices. Vertices with too many edges for one entry are omitted."""
 
     def put(self, entries: NDArray[np.uint64]) -> None:
         """Replace the frontier by `entries`. Entries beyond the capacity of the queue are dropped."""
 
 
 class Freedoms:
-    """The choices of a run and of its loops. This class chooses by options and costs; `Chaos` overrides it.
+    """The choices of a run and of its loops.
+
+    This class chooses by options and costs; the subclass `Chaos` chooses at random.
 
     Passes and loops call a method wherever the rules of the language (docs/language.md, section 10) permit a choice.
     """
 
     def of(self, loop: LoopSpec, bound: int | None) -> Freedoms:
-        """The choices for one loop.
+        """Return the choices for one loop.
 
         This method is called when the loop begins. `bound` is the maximum number of supersteps, or None.
         """
@@ -61,11 +63,11 @@ class Freedoms:
         return Cpu(threads)
 
     def ways(self, ways: Sequence[T]) -> Sequence[T]:
-        """The ways that a loop may use; always includes the last one."""
+        """The execution ways that a loop may use; always includes the last way."""
         return ways
 
     def options(self, options: Options) -> Options:
-        """The options by which the way of a loop is chosen."""
+        """The options that determine the execution way of a loop."""
         return options
 
     # ---------------------------------------------------------------------------------------------------- passes
@@ -89,7 +91,7 @@ class Freedoms:
         return False
 
     def tasks(self, tasks: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-        """The tasks of a launch, of which the first `count` are used, in the order in which workers take them."""
+        """The tasks of a launch in the order in which workers take them. The first `count` tasks are used."""
         return tasks
 
     def notify(self, marks: NDArray[np.uint8]) -> None:
@@ -99,7 +101,7 @@ class Freedoms:
     def choose(self, rule: str, decide: Callable[[], bool]) -> bool:
         """Make a choice that a rule permits.
 
-        `decide` makes the choice by comparing costs. `rule` is "" if no rule is involved.
+        `decide` makes the choice by comparing costs. `rule` is the name of the rule, or "" if the choice needs no rule.
         """
         return decide()
 
@@ -122,25 +124,28 @@ class Freedoms:
         return None
 
     def part_of_pass(self, part: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-        """The vertices of the next pass in a superstep for which `part` returned vertices."""
+        """The vertices of the next pass, in a superstep for which `part` returned vertices."""
         return part
 
     def refreshed(self, n: int) -> NDArray[np.int64]:
-        """The vertices whose messages are updated before a pass in a superstep for which `part` returned vertices."""
+        """The vertices whose messages are updated before a pass, in a superstep for which `part` returned vertices."""
         return np.arange(n)
 
     def put_off(self, active: NDArray[np.uint8], done: int) -> bool:
-        """Possibly clear flags of active vertices, which then send later (rule A'); returns whether this happened."""
+        """Possibly clear flags of active vertices, which then send later (rule A').
+
+        Returns whether a flag was cleared.
+        """
         return False
 
     def before_push(self, frontier: Frontier) -> None:
-        """Called before a push.
+        """Possibly change the frontier before a push.
 
-        The method may reorder or repeat entries and add vertices (rule P), or delay entries (rule A).
+        The method may reorder or repeat entries, add vertices (rule P), or delay entries (rule A).
         """
 
     def after_push(self, frontier: Frontier) -> None:
-        """Called after a push. The method adds the delayed entries to the next frontier."""
+        """Add the entries that `before_push` has delayed to the frontier of the next superstep."""
 
 
 PLAIN = Freedoms()

@@ -2,8 +2,8 @@
 
 Each level has a list of its vertices, so the cost of a level is proportional to the number of its vertices.
 
-If the sweep consists of passes over edges in memory, one call runs many levels (see script.py). When one call runs many
-levels, a level with few vertices costs a microsecond.
+If the sweep consists of passes over edges in memory, one call runs many levels (see script.py). A level with few
+vertices then costs a microsecond.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Levels:
         return Levels(ordered[begins], vertices[order], np.append(begins, len(ordered)).astype(np.int64))
 
     def _among(self, table: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """For each entry of `order`, whether the entry is in a list of vertices; bool array."""
+        """For each entry of `order`, whether a given list of vertices contains the entry; bool array."""
         marks = np.zeros(max(int(self.order.max(initial=0)), int(table.max(initial=0))) + 1, np.bool_)
         marks[table] = True
         found: NDArray[np.bool_] = marks[self.order]
@@ -119,7 +119,7 @@ class LevelLists:
 
 @dataclass(frozen=True)
 class LastLevels:
-    """The levels of the last sweep over a field, which the next sweep often uses in the opposite order.
+    """The levels of the last sweep over a field. The next sweep often uses the same levels in the opposite order.
 
     Attributes:
         values: array[n], the values of the field during that sweep.
@@ -135,7 +135,10 @@ class LastLevels:
 
     @staticmethod
     def of(values: NDArray[Any], chosen: NDArray[np.bool_], last: LastLevels | None) -> LastLevels:
-        """The levels of the present values. Returns `last` if the values and the chosen vertices have not changed."""
+        """Return the levels of the current values.
+
+        Returns `last` if the values and the chosen vertices have not changed.
+        """
         if last is not None and np.array_equal(last.chosen, chosen) and np.array_equal(last.values, values):
             return last
         return LastLevels(values.copy(), chosen, Levels.of(values, chosen))
@@ -147,7 +150,7 @@ class ListedSweep:
     Args:
         spec: the sweep.
         passes: runs the passes.
-        last: the levels of the last sweep over each field, by name of the field; updated.
+        last: the levels of the last sweep over each field, by name of the field. The sweep updates this dict.
     """
 
     def __init__(self, spec: SweepSpec, passes: Passes, last: dict[str, LastLevels]) -> None:
@@ -165,7 +168,7 @@ class ListedSweep:
         self._together = all(self._plain(step) for step in spec.steps) and passes.freedoms.levels_together()
 
     def found(self, values: NDArray[Any], chosen: NDArray[np.bool_], last: LastLevels | None) -> LastLevels:
-        """The levels of the present values; arguments as for `LastLevels.of`."""
+        """The levels of the current values; arguments as for `LastLevels.of`."""
         return LastLevels.of(values, chosen, last)
 
     @property
@@ -196,9 +199,9 @@ class ListedSweep:
         return edges
 
     def run_levels(self, first: int) -> tuple[int, int]:
-        """Run several levels in one call, beginning with level number `first`, if the sweep allows it.
+        """Run several levels in one call, beginning with level number `first`, if the sweep permits this.
 
-        Returns the number of levels that ran, which may be 0, and the number of edges traversed.
+        Returns the number of levels that ran (possibly 0), and the number of edges traversed.
         """
         numbers = self._numbers[first : first + _MOST_LEVELS]
         if not self._together or not len(numbers):
@@ -215,7 +218,7 @@ class ListedSweep:
         return len(numbers), edges
 
     def _plain(self, step: Step) -> bool:
-        """Whether a step is a pass whose launches are known before it runs, as its edges are in memory."""
+        """Whether a step is a pass over edges in memory, so that its launches are known before it runs."""
         return isinstance(step, StageSpec) and not step.structures and not step.pointer and \
             (step.domain is None or isinstance(self._passes.pages_of(step.domain), Pages))
 
@@ -230,8 +233,7 @@ class ListedSweep:
         return lists[id(pages)]
 
     def _senders(self, stage: StageSpec, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """For each list in `numbers`, the number of the list whose vertices send to its vertices; -1 if there is none.
-        """
+        """For each list in `numbers`, the number of the list whose vertices send to it; -1 if there is none."""
         values = self._levels.values
         wanted = values[numbers].astype(np.int64) + (stage.senders or 0)
         at = np.searchsorted(values, wanted)
@@ -264,7 +266,8 @@ class ListedSweep:
 
     def _write_edges(self, script: Script, stage: StageSpec, numbers: NDArray[np.int64],
                      frame: NDArray[np.uint64]) -> int:
-        """Add the launches of a pass over edges to a script; returns the number of edges."""
+        """Add the launches of a pass over edges to a script; returns the number of edges that the pass will traverse.
+        """
         assert stage.domain is not None
         passes, lists, pages = self._passes, self._lists_for(stage.domain), self._passes.pages_of(stage.domain)
         assert isinstance(pages, Pages)

@@ -36,7 +36,7 @@ class Lists:
 
     @staticmethod
     def room(n: int, longs: int) -> Lists:
-        """Empty lists with capacity for n short vertices and `longs` long ones."""
+        """Empty lists with capacity for n short vertices and `longs` long vertices."""
         return Lists(empty(n, np.uint32), np.empty(longs, np.uint32), np.empty(longs, np.uint32))
 
 
@@ -62,7 +62,7 @@ def long_tasks(pages: PageCuts, lists: Lists) -> tuple[Tasks, int]:
 def split_flags(
     flags: NDArray[np.uint8], bit: int, pages: PageCuts, lists: Lists, marks: NDArray[np.uint8]
 ) -> None:
-    """Write flagged vertices to lists, clear all flags, and mark the vertices that must run again themselves.
+    """Write flagged vertices to lists, clear all flags, and mark those vertices that must themselves run again.
 
     Args:
         flags: uint8[n]; cleared.

@@ -29,12 +29,12 @@ def should_notify(
 
     Args:
         costs: the costs of edges; None for the published rule.
-        reached: the number of out-edges of changed vertices, along which these notify their receivers.
+        reached: the number of out-edges of changed vertices, along which they notify their receivers.
         edges: the number of edges of a full pass.
         random: k, the time of a random read divided by the time of a sequential read.
-        rows: an estimate of the number of receivers; 0 to compare the notification alone.
+        rows: an estimate of the number of receivers; 0 to ignore the cost of their pull.
         pulled: an estimate of the number of edges that the receivers pull.
-        fixed: the nanoseconds by which the launches of notify-pull take longer than that of a full pass.
+        fixed: the additional time of the launches of notify-pull over the launch of a full pass, in nanoseconds.
     """
     if costs is None:
         return 2 * random * reached <= edges
@@ -43,10 +43,10 @@ def should_notify(
 
 
 def notify_costs(costs: Costs | None, edges: int) -> tuple[float, float, float, float]:
-    """The costs by which `should_notify` decides, in nanoseconds; all 0 if `costs` is None.
+    """Return the costs that `should_notify` compares, in nanoseconds; all are 0 if `costs` is None.
 
-    Returns the costs of an edge that notifies, of a listed row, of an edge pulled by a listed row, and of a full pass
-    over `edges` edges.
+    There are four costs: of an edge that notifies, of a listed row, of an edge pulled by a listed row, and of a full
+        pass over `edges` edges.
     """
     if costs is None:
         return 0.0, 0.0, 0.0, 0.0
@@ -60,7 +60,7 @@ def reads_less(notified: int, receivers: int, pages: int, full: int) -> bool:
     over the pages.
 
     Args:
-        notified: the bytes of the pages along which changed vertices notify, without pages in memory.
+        notified: the bytes of the pages with edges along which changed vertices notify, without pages in memory.
         receivers: the maximum number of vertices that are notified.
         pages: the number of pages of a full pass.
         full: the bytes of the pages of a full pass, without pages in memory.
@@ -86,10 +86,10 @@ def should_pull(costs: Costs | None, active: int, reached: int, edges: int) -> b
 
 
 def most_summed(costs: Costs | None, workers: int, n: int, edges: int) -> int:
-    """The maximum size of a frontier, in edges, for which pushing sums by one worker is faster than a full pull.
+    """The maximum size of a frontier, in edges, for which one worker that pushes sums is faster than a full pull.
 
-    Each edge may lead to a different vertex, whose apply then costs about two random accesses to fields. The published
-    rule (costs is None) is a twentieth of `edges` (Ligra).
+    Each edge may lead to a different vertex, whose apply then costs about two random accesses to fields. By the
+    published rule (costs is None), the result is edges / 20 (Ligra).
 
     Args:
         costs: the costs of edges; None for the published rule.
@@ -107,15 +107,15 @@ def most_summed(costs: Costs | None, workers: int, n: int, edges: int) -> int:
 def should_look(
     costs: Costs | None, looking: bool, n: int, edges: int, active: int, reached: int, left: int, left_edges: int,
 ) -> bool:
-    """Whether unreached vertices should look for a neighbour in the frontier, instead of a push by the frontier.
+    """Whether unreached vertices should search for a neighbour in the frontier (bottom-up), instead of a push.
 
     An unreached vertex reads its edges until one leads to the frontier. The estimate assumes that each edge leads to
-    the frontier with the probability reached / edges. By the published rule (costs is None), vertices begin to look if
-    reached > left_edges / 14, and stop if active < n / 24 (Beamer et al.).
+    the frontier with the probability reached / edges. By the published rule (costs is None), vertices begin to search
+    if reached > left_edges / 14, and stop if active < n / 24 (Beamer et al.).
 
     Args:
         costs: the costs of edges; None for the published rule.
-        looking: whether unreached vertices looked in the previous superstep.
+        looking: whether unreached vertices searched in the previous superstep.
         n: the number of vertices of the graph.
         edges: the number of edges of the graph.
         active: the number of vertices in the frontier.

@@ -1,4 +1,4 @@
-"""Passes over the graph: a stage is launched over all vertices, or over lists of the vertices that must run again."""
+"""Passes over the graph. A stage is launched over all vertices, or over lists of the vertices that must run again."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.records import dataclass
-from vlang.runtime.compile.objects import Kernels
+from vlang.runtime.compile.objects import Kernels, address_of
 from vlang.runtime.cpu.crew.launch import Cpu
-from vlang.runtime.cpu.paged.source import PageSource
+from vlang.runtime.cpu.paged.source import PageSource, Streamed
 from vlang.runtime.cpu.paged.work import Tasks, by_page, by_row, in_windows, release
-from vlang.runtime.cpu.passes.blocking import Blocked, Trial, choose_blocks
+from vlang.runtime.cpu.passes.blocking import Blocked, Trial, blocks_fit, choose_blocks
 from vlang.runtime.cpu.passes.edge_costs import Costs, costs_of
 from vlang.runtime.cpu.passes.freedoms import PLAIN, Freedoms
 from vlang.runtime.cpu.passes.fused_work import Ahead
@@ -27,7 +27,7 @@ from vlang.runtime.cpu.passes.traced import traced
 from vlang.runtime.engine.machine import Stats
 from vlang.runtime.engine.state import DTYPES, State
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.graph.topology.blocks import Blocks, blocks_bytes
+from vlang.runtime.graph.topology.blocks import Blocks
 from vlang.runtime.graph.topology.pages import PageCuts, Pages, vertex_tasks
 from vlang.runtime.kernels import frontier_kernels
 from vlang.runtime.plan.layouts.pass_words import STATS_WORKERS
@@ -45,7 +45,6 @@ from vlang.runtime.plan.plan import (
     StageSpec,
     pointer_of,
 )
-from vlang.runtime.storage.ledger import ledger
 
 __all__ = ["Passes"]
 
@@ -61,7 +60,7 @@ class Passes:
         cpu: launches kernels on all threads.
         source: the source of the pages.
         tables: the page tables that kernels read, by name of a stage or adjacency direction.
-        blocks: the cache blocks of each stage that runs over them, by name of the stage.
+        blocks: the cache blocks of each stage that runs over cache blocks, by name of the stage.
         scratch: scratch memory of the workers, by name of the stage.
         switching: "measured" or "published" costs, as in Options.
         freedoms: the choices of the run.
@@ -82,28 +81,29 @@ class Passes:
         self.pointed = Pointed(self.graph, self.state, self.cpu.threads)
         self._stats, self._total = np.zeros(3, dtype=np.int64), np.zeros(1, dtype=np.int64)
         self._by_vertex = vertex_tasks(self.graph.n, 4 * BLOCK)
-        self.vertices = 0, self.graph.n  # the first vertex over which passes run, and the one behind the last
+        self._aims: dict[str, tuple[NDArray[np.uint64], PageCuts, tuple[int, int, int]]] = {}
+        self.vertices = 0, self.graph.n  # the first vertex over which passes run, and the last one plus 1
         self.ahead = Ahead(self.state)
 
     @cached_property
     def _by_block(self) -> NDArray[np.int64]:
-        """The tasks of folds and fused work, one per block of vertices."""
+        """The tasks of folds and of fused work: one task per block of vertices."""
         return vertex_tasks(self.graph.n, BLOCK)
 
     @cached_property
     def costs(self) -> Costs | None:
-        """The edge costs by which loops choose (vlang.runtime.cpu.passes.mode); None for the published rules."""
+        """The edge costs that loops compare (vlang.runtime.cpu.passes.mode); None for the published rules."""
         return None if self.switching == "published" else costs_of(self.graph.m)
 
     def pages_of(self, kind: str) -> PageCuts:
-        """The pages of an adjacency direction, or of the lists of the vertices that point at each vertex."""
+        """The pages of an adjacency direction, or the pages of the lists of vertices that point at each vertex."""
         return self._source_of(kind).pages(kind)
 
     def _source_of(self, kind: str) -> PageSource:
         return self.pointed if pointer_of(kind) else self.source
 
     def use_blocks(self, stage: StageSpec, asked: str, coming: int | None) -> None:
-        """From now on run full passes of a stage over cache blocks, if this is faster and the blocks fit in memory."""
+        """Run full passes of a stage over cache blocks from now on, if blocks are faster and fit in memory."""
         asked = self.freedoms.blocking(asked)
         if asked == "never":
             self.by_rows(stage)
@@ -114,8 +114,7 @@ class Passes:
             return
         swept: list[int] = pages.adjacency.derived("sweeps", lambda: [0])  # counted over all runs
         there = pages.adjacency.made("blocks")
-        room = ledger.left is None or ledger.left > blocks_bytes(int(pages.starts[-1]), pages.n)
-        if (there or room) and choose_blocks(asked, int(pages.starts[-1]), there, swept[0], coming):
+        if choose_blocks(asked, pages.edges, there, swept[0], coming) and (there or blocks_fit(pages)):
             made: Blocks = pages.adjacency.derived("blocks", lambda: Blocks.cut(pages, self.cpu.threads, self.vertices))
             names = tuple(name for name, _ in stage.columns)
             adjacency = self.graph.adjacency(stage.domain, names)
@@ -127,7 +126,7 @@ class Passes:
         swept[0] += 1
 
     def by_rows(self, stage: StageSpec) -> None:
-        """From now on run the full passes of a stage over rows."""
+        """Run the full passes of a stage over rows from now on."""
         self.blocks.pop(stage.name, None)
 
     def _table(self, stage: StageSpec) -> NDArray[np.uint64]:
@@ -142,12 +141,15 @@ class Passes:
     # ------------------------------------------------------------------ full passes
     @traced("full")
     def full(self, stage: StageSpec, fused: bool = False) -> tuple[Stats, int]:
-        """Run a stage over all vertices, and its fused work if `fused`; returns the counts and the edges traversed."""
+        """Run a stage over all vertices, with its fused work if `fused` is true.
+
+        Returns the counts and the edges traversed.
+        """
         self.pointed.follow(stage.pointer)
         if stage.domain is not None and stage.name not in self.blocks and self.freedoms.as_list():
             return self.some(stage, every := np.arange(self.graph.n), every)
-        self.state.frame[SLOT_LISTED] = 0
-        self._stats[:] = 0
+        self.state.words[SLOT_LISTED] = 0
+        self._stats.fill(0)
         self.state.point(SLOT_STATS, self._stats)
         self.send_all(stage)
         if not fused or stage.fused is None:
@@ -162,18 +164,18 @@ class Passes:
         return self._counted(edges)
 
     def run_fused(self, stage: StageSpec, frame: NDArray[np.uint64]) -> None:
-        """Run the kernel with the fused work after a stage, with a frame that has the state after the stage."""
+        """Run the kernel with the fused work after a stage. Its frame has the state after the stage."""
         assert stage.fused is not None
         self._in_windows(stage.fused.kernel, self._by_block, frame)
 
     def begin(self, stage: StageSpec) -> None:
-        """Before the first superstep, run the kernel with the fused work of a stage, as if the stage had just run."""
+        """Run the kernel with the fused work of a stage before the first superstep, as if the stage had just run."""
         if stage.fused is not None:
             self.run_fused(stage, self.state.frame)
             self.ahead.arrived(stage, False)
 
     def _everywhere(self, stage: StageSpec) -> int:
-        """Launch a stage, whose messages are up to date, over all vertices; returns the number of edges traversed."""
+        """Launch a stage over all vertices; returns the number of edges traversed. The messages must be up to date."""
         if stage.domain is None:
             self._in_windows(stage.kernels["compute"], self._by_vertex)
             return 0
@@ -202,8 +204,12 @@ class Passes:
     def _by_page(self, stage: StageSpec, kernel: str, tasks: Tasks, segments: Tasks, cost: int) -> None:
         """Launch `kernel` over `tasks`, and the kernel for segments over `segments`, one batch of pages at a time."""
         assert stage.domain is not None
+        source = self.pointed if stage.pointer else self.source
+        if not isinstance(source, Streamed) and self.state.windows is None and not len(segments):
+            if len(tasks):
+                self._launch(kernel, tasks, len(tasks), cost)
+            return
         every = max(1, len(tasks) + len(segments))
-        source = self._source_of(stage.domain)
         for short, long in by_page(source, stage.domain, stage.columns, self._table(stage), tasks, segments):
             part = cost * (len(short) + len(long)) // every
             if len(short):
@@ -213,9 +219,9 @@ class Passes:
             release(self.state.windows, short)
 
     def _whole(self, stage: StageSpec, pages: PageCuts, longs: NDArray[np.int64], tasks: Tasks, cost: int) -> None:
-        """Run a pass whose reduction cannot be split, so that one worker processes all contributions of a vertex.
+        """Run a pass whose reduction cannot be split: one worker processes all contributions of a vertex.
 
-        `longs` has the indices of the long vertices in increasing order, and `tasks` cover the short vertices.
+        `longs` has the indices of the long vertices in increasing order. `tasks` cover the short vertices.
         """
         assert stage.domain is not None
         scratch = self.scratch.get(stage.name)
@@ -234,7 +240,7 @@ class Passes:
         return np.asarray(np.diff(cuts.adjacency.offsets) if isinstance(cuts, Pages) else self.graph.row_lengths(kind))
 
     def receivers(self, kind: str) -> Receivers | None:
-        """The rows of a direction in classes of length; None if this process does not have all rows of the graph."""
+        """The rows of a direction in classes of length; None if this process does not hold all rows of the graph."""
         rows = self.graph.row_lengths
         found: Receivers = self.graph.adjacency(kind).derived("receivers", lambda: Receivers.of(rows(kind)))
         return found
@@ -247,25 +253,30 @@ class Passes:
         return pages.adjacency.offsets[vertices + 1] - pages.adjacency.offsets[vertices]
 
     def _aim(self, stage: StageSpec, pages: PageCuts) -> None:
-        self.state.point(SLOT_PAGES, self._table(stage))
-        self.state.point(SLOT_SEGMENTS, pages.segments)
-        self.state.point(SLOT_LONGS, pages.longs)
+        table, state = self._table(stage), self.state
+        known = self._aims.get(stage.name)
+        if known is None or known[0] is not table or known[1] is not pages:
+            aimed = address_of(table), address_of(pages.segments), address_of(pages.longs)
+            known = self._aims[stage.name] = table, pages, aimed
+        words = state.words
+        words[SLOT_PAGES], words[SLOT_SEGMENTS], words[SLOT_LONGS] = known[2]
 
     def _in_windows(self, kernel: str, tasks: Tasks, frame: NDArray[np.uint64] | None = None) -> None:
-        """Launch a kernel over all vertices, in the order of `tasks`; `frame` defaults to that of the state."""
+        """Launch a kernel over all vertices, in the order of `tasks`. The default of `frame` is the frame of the state.
+        """
         for part, cost in in_windows(self.state.windows, tasks, self.graph.n):
             self._launch(kernel, part, len(part), cost, frame)
 
     def _launch(self, kernel: str, tasks: NDArray[np.int64], count: int, cost: int,
                 frame: NDArray[np.uint64] | None = None) -> None:
-        self.cpu.launch(self.kernels[kernel], (self.state.frame if frame is None else frame,),
+        self.cpu.launch(self.kernels[kernel], (self.state.frame_address if frame is None else frame,),
                         self.freedoms.tasks(tasks, count), count, cost)
 
     def _counted(self, edges: int) -> tuple[Stats, int]:
         return Stats(*self._stats[:2].tolist()), edges
 
     def fold(self, fold: Fold) -> None:
-        """Reduce over vertices, to one partial result per block, unless fused work has already run the reduction."""
+        """Reduce over vertices to one partial result per block, unless fused work has already run the reduction."""
         if fold.kernel not in self.ahead:
             self._in_windows(fold.kernel, self._by_block)
 
@@ -282,7 +293,7 @@ class Passes:
                                         len(short), len(long)))
 
     def aimed(self, stage: StageSpec) -> NDArray[np.uint64]:
-        """A separate frame for launches of a stage over lists whose counts are not read."""
+        """Return a separate frame for launches of a stage over lists; the counts of these launches are not read."""
         self.ahead.clear()
         self.state.point(SLOT_STATS, self._stats)
         if stage.domain is not None:
@@ -293,7 +304,7 @@ class Passes:
 
     @traced("listed")
     def listed(self, stage: StageSpec, lists: Lists) -> tuple[Stats, int]:
-        """Run the stage, whose messages are up to date, over listed vertices; returns counts and edges traversed."""
+        """Run the stage over listed vertices; returns counts and edges traversed. The messages must be up to date."""
         self.ahead.clear()
         self.pointed.follow(stage.pointer)
         if stage.domain is None:
@@ -320,7 +331,7 @@ class Passes:
         return self._counted(edges + long_edges)
 
     def _listed_vertices(self, stage: StageSpec, lists: Lists) -> tuple[Stats, int]:
-        """Run a stage that reads no edges over listed vertices, which are all in the list `short`."""
+        """Run a stage that reads no edges over listed vertices. All of them are in the list `short`."""
         self._stats[:] = 0
         self.state.point(SLOT_STATS, self._stats)
         self.state.frame[SLOT_LISTED] = 1
@@ -388,7 +399,7 @@ class Passes:
         return edges
 
     def per_field(self, action: str, field_name: str, lists: Lists) -> None:
-        """Swap (action "exchange") or copy ("copy") the values of listed vertices between the buffers of a field."""
+        """Swap or copy the values of listed vertices between the buffers of a field (action "exchange" or "copy")."""
         made = row_kernel(self.state.arrays, self.graph.n, action, field_name)
         kernel = frontier_kernels()[made.name]
         for vertices, count in ((lists.short, lists.shorts), (lists.long_vertices, lists.longs)):

@@ -1,7 +1,7 @@
-"""For each vertex, the list of vertices whose field points at it. The lists are rebuilt when the field has changed.
+"""Lists of vertices: for each vertex v, the vertices whose field points at v. A change of the field rebuilds the lists.
 
-A pass along pointers pulls over these lists like a pass over edges. The lists are built by the same counting sort as
-rows of edges, in time proportional to the number of vertices.
+A pass along pointers pulls over these lists like a pass over edges. The same counting sort builds these lists and the
+rows of edges. Its time is proportional to the number of vertices.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ class Pointed:
         self._known[field] = values.copy(), pages, pages.table([])
 
     def pages(self, kind: str) -> Pages:
-        """The lists of a domain "pointing:FIELD", cut into pages. `follow` brings the lists up to date."""
+        """The lists of a domain "pointing:FIELD", cut into pages. `follow` updates the lists."""
         field = pointer_of(kind)
         if field not in self._known:
             self.follow(field)
         return self._known[field][1]
 
     def table(self, kind: str, columns: Columns) -> NDArray[np.uint64]:
-        """The page table of a pass along pointers, which have no columns."""
+        """The page table of a pass along pointers. Pointers have no columns."""
         return self._known[pointer_of(kind)][2]

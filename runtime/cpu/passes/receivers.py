@@ -21,7 +21,7 @@ class Receivers:
 
     Attributes:
         rows: float64[k], the number of rows of each class.
-        edges: float64[k], the number of edges of these rows.
+        edges: float64[k], the number of edges in the rows of each class.
     """
 
     rows: NDArray[np.float64]
@@ -36,18 +36,18 @@ class Receivers:
 
     @cached_property
     def _classes(self) -> tuple[float, list[tuple[float, float, float]]]:
-        """The number of all edges; and for each class with edges, the rows, the edges and the mean length.
+        """The number of all edges, and a tuple (rows, edges, mean length) for each class with edges.
 
-        They are Python numbers, because there are so few that calls of NumPy take ten times as long.
+        The values are Python numbers, because NumPy would take ten times as long for so few values.
         """
         found = [(rows, edges, edges / rows) for rows, edges in zip(self.rows.tolist(), self.edges.tolist()) if edges]
         return float(self.edges.sum()), found
 
     def expected(self, reached: int) -> tuple[float, float]:
-        """The expected numbers of rows that are notified, and of their edges, if `reached` edges notify.
+        """The expected number of notified rows, and the expected number of their edges, if `reached` edges notify.
 
-        The edges are assumed to be drawn at random, so a row of length d is not notified with the probability
-        (1 - reached / edges)^d.
+        The notifying edges are assumed to be drawn at random. A row of length d is then not notified with the
+        probability (1 - reached / edges)^d.
         """
         total, classes = self._classes
         missed = 1.0 - min(1.0, reached / max(1.0, total))

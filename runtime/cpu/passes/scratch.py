@@ -1,4 +1,4 @@
-"""Scratch memory for passes that need all contributions of a vertex at once; each worker has one set of structures."""
+"""Scratch memory for passes that need all contributions of a vertex at once. Each worker has one set of structures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Scratch", "whole_tasks", "words_of"]
 
 
 def words_of(structures: Iterable[str], degree: int) -> int:
-    """The size of structures for a vertex with `degree` edges, in 64-bit words.
+    """Return the size, in 64-bit words, of the structures for a vertex with `degree` edges.
 
     See vlang/emit/cpu/skeletons/counting.py.
     """
@@ -32,7 +32,7 @@ def words_of(structures: Iterable[str], degree: int) -> int:
 def grouped_words(degree: int, words: int, keys: int) -> int:
     """The size of the table of the groups of a vertex, in 64-bit words (vlang/emit/cpu/skeletons/groups.py).
 
-    words: the number of words of an entry. keys: the largest number of groups; 0 for as many as there are edges.
+    `words` is the number of words of an entry. `keys` is the maximum number of groups; 0 for the number of edges.
     """
     most = min(degree, keys) if keys else degree
     slots = 1 << max(4, (2 * most - 1).bit_length())
@@ -42,7 +42,7 @@ def grouped_words(degree: int, words: int, keys: int) -> int:
 class Scratch:
     """Scratch memory for `workers` workers, each with space for the vertex with the longest row.
 
-    Shorter rows leave the rest of the space untouched, so that the rest takes no physical memory. Raises OutOfMemory.
+    Shorter rows do not touch the rest of the space, so the rest takes no physical memory. Raises OutOfMemory.
 
     Args:
         structures: the structures that the pass needs for a vertex.
@@ -69,7 +69,7 @@ class Scratch:
 
 
 def whole_tasks(pages: PageCuts, longs: NDArray[np.int64], rest: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Tasks of whole vertices: the long vertices, longest first, and then the tasks `rest`.
+    """Return tasks over whole vertices: first the long vertices, in decreasing order of length, then the tasks `rest`.
 
     `longs` has the indices of the long vertices.
     """

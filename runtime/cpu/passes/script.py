@@ -1,4 +1,4 @@
-"""A script: a list of the launches over the levels of a sweep, which one call of machine code runs."""
+"""A script: a list of the launches over the levels of a sweep. One call of machine code runs the whole list."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ManyTasks:
         tasks: int64[t, 3], contiguous.
         begins: int64[k], the first task of each list.
         counts: int64[k], the number of tasks of each list.
-        costs: int64[k], about the number of edges and vertices of each list.
+        costs: int64[k], the approximate number of edges and vertices of each list.
     """
 
     tasks: Int64s
@@ -65,7 +65,7 @@ def listed_tasks(starts: Int64s, size: int) -> ManyTasks:
 
 
 def level_tasks(pages: Pages, listed: NDArray[np.uint32], starts: Int64s) -> ManyTasks:
-    """Tasks, each within one page, over lists of short vertices; list k is listed[starts[k]:starts[k + 1]]."""
+    """Tasks over lists of short vertices, each task within one page; list k is listed[starts[k]:starts[k + 1]]."""
     levels = len(starts) - 1
     offsets = pages.adjacency.offsets
     entries = int(starts[-1] - starts[0])
@@ -75,7 +75,7 @@ def level_tasks(pages: Pages, listed: NDArray[np.uint32], starts: Int64s) -> Man
 
 
 def level_long_tasks(pages: Pages, listed: NDArray[np.uint32], starts: Int64s) -> ManyTasks:
-    """Tasks over the segments of long vertices; `listed` has their indices in the table of long vertices."""
+    """Tasks over the segments of long vertices. `listed` has indices of the table of long vertices."""
     levels = len(starts) - 1
     each = max(1, pages.cost // SEGMENT)
     return _made("level_long_tasks", len(pages.segments), levels,
@@ -90,7 +90,7 @@ def _made(kernel: str, room: int, levels: int, given: tuple[Any, ...], rows: Int
         room: the maximum number of tasks.
         levels: the number of lists.
         given: the arguments of the kernel before the output arrays.
-        rows: the number of vertices that is added to the cost of each list.
+        rows: for each list, the number of vertices to add to its cost.
     """
     tasks, begins, edges = np.empty((room, 3), np.int64), np.empty(levels + 1, np.int64), np.empty(levels, np.int64)
     frontier_kernels()[kernel](*given, tasks, begins, edges)
@@ -113,7 +113,7 @@ class RowKernel:
 
 
 def row_kernel(arrays: Mapping[str, NDArray[Any]], n: int, action: str, field_name: str) -> RowKernel:
-    """The kernel that swaps, or copies, the values of listed vertices between the two buffers of a field.
+    """Return the kernel that swaps or copies the values of listed vertices between the two buffers of a field.
 
     Args:
         arrays: the vertex arrays of the state, by slot.
@@ -129,7 +129,7 @@ def row_kernel(arrays: Mapping[str, NDArray[Any]], n: int, action: str, field_na
 
 @dataclass
 class Script:
-    """A script: for each of several levels, the same launches in the order in which they were added.
+    """A script. Each of several levels has the same launches, in the order in which the launches were added.
 
     Attributes:
         levels: int64[k], the values of the levels.
@@ -169,7 +169,7 @@ class Script:
 
         Args:
             kernel: the kernel that `action` names.
-            frame: any frame, as the kernel does not use it.
+            frame: any frame, because the kernel does not use it.
             action: the arrays and the width, which are arguments of the kernel.
             listed: the vertices of all lists.
             starts: int64[lists + 1]; list k is listed[starts[k]:starts[k + 1]].
@@ -193,7 +193,7 @@ class Script:
         return rows
 
     def made(self) -> tuple[Int64s, Int64s]:
-        """The launches, level by level, int64[launches, PLAY_WORDS], and the cost of each launch, int64[launches]."""
+        """The launches level by level, int64[launches, PLAY_WORDS], and the cost of each launch, int64[launches]."""
         rows, costs = np.stack(self._rows, axis=1), np.stack(self._costs, axis=1)
         live = costs >= 0
         return np.ascontiguousarray(rows[live]), costs[live]

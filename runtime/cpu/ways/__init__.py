@@ -1,1 +1,1 @@
-"""Ways of running a loop on the CPU."""
+"""The execution ways of loops on the CPU."""

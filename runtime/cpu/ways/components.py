@@ -1,8 +1,8 @@
 """Rule K: a loop that copies values over a symmetric relation runs as a search for connected components.
 
 The algorithm is Afforest (Sutton, Ben-Nun and Barak, Optimizing Parallel Graph Connectivity Computation via Subgraph
-Sampling, IPDPS 2018). Afforest links every vertex with two of its neighbours, and then with all neighbours if the
-vertex is not in the largest tree so far. docs/internals/rule-k.md has the proof.
+Sampling, IPDPS 2018). Afforest links every vertex with two of its neighbours. Then it links the vertices outside the
+largest tree with all their neighbours. docs/internals/rule-k.md has the proof.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Components(CpuWay):
         return "" if _fits(loop.copied, graph) else "its relation is not symmetric in a directed graph"
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
-        """No roles, because this way launches none of the plan's kernels."""
+        """Yield no roles, because this execution way launches none of the plan's kernels."""
         return frozenset()
 
     def begin(
@@ -75,7 +75,7 @@ class Components(CpuWay):
     ) -> Loop | None:
         """Begin the loop; returns None if it is bounded, if it continues a run, or if the order of operands matters.
 
-        The order matters for NaN and negative zero, as min and max return the first operand then.
+        The order matters for NaN and negative zero, because min and max then return the first operand.
         """
         passes, copied = machine.passes, loop.copied
         assert copied is not None
@@ -88,10 +88,10 @@ class Components(CpuWay):
         return ConnectLoop(copied, passes.graph.adjacency(copied.domain), values, passes.cpu)
 
     def streamed(self, loop: LoopSpec, plan: Plan, options: Options) -> frozenset[str]:
-        """Only the direction of in-edges.
+        """The adjacency directions whose pages the loop may read from disk: normally only "in".
 
-        If `begin` may return None, all directions of the loop's passes are included, as another way may then run the
-        loop.
+        If `begin` may return None, another execution way may run the loop, so all directions of the loop's passes are
+        included.
         """
         copied = loop.copied
         bounded = loop.limit is not None or options.max_rounds is not None or options.checkpoint is not None
@@ -100,7 +100,10 @@ class Components(CpuWay):
         return super().streamed(loop, plan, options) if bounded or floats else frozenset({"in"})
 
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
-        """Bytes for the forest; for edges in memory, also for a second neighbour per vertex and for the tasks."""
+        """The bytes of the forest.
+
+        For edges in memory, also the bytes of a second neighbour per vertex and of the tasks.
+        """
         return 4 * shape.n if shape.streamed else 8 * shape.n + 16 * shape.n
 
     def said(self, loop: LoopSpec) -> list[str]:
@@ -139,7 +142,7 @@ class _Forest(ABC):
 
     @abstractmethod
     def _components(self, parents: NDArray[np.uint32], tasks: NDArray[np.int64], flat: bool = False) -> None:
-        """Compute a forest in which each component is a tree whose root is its smallest vertex.
+        """Compute a forest with one tree per component. The root of a tree is its smallest vertex.
 
         Args:
             parents: uint32[n], the parent of each vertex; overwritten.
@@ -162,21 +165,21 @@ class _Forest(ABC):
     def _over_trees(
         self, name: str, parents: NDArray[np.uint32], values: NDArray[Any], tasks: NDArray[np.int64]
     ) -> None:
-        """Combine the values of each tree in its root (`join`), or copy the value of the root to its tree (`spread`).
+        """Combine the values of each tree in its root (`join`), or copy the root's value to the whole tree (`spread`).
         """
         kernels = join_kernels(self._copied.join, f"{values.dtype.kind}{8 * values.dtype.itemsize}")
         self._cpu.launch(kernels[name], (parents, values), tasks, len(tasks), len(parents))
 
     def last(self) -> Done:
-        """The only superstep, after which no vertex is active."""
+        """The record of the only superstep. No vertex is active afterwards."""
         return Done(0, "connect", self._edges)
 
     def close(self) -> None:
-        """Does nothing, as there is nothing to release."""
+        """Do nothing, because there is nothing to release."""
         return
 
     def _numbered(self, tasks: NDArray[np.int64]) -> bool:
-        """Whether values are combined by minimum, and the value of every vertex is its own number."""
+        """Whether values are combined by minimum and the value of every vertex is its own number."""
         values = self._values
         if self._copied.join != "min" or values.dtype != np.uint32:
             return False
@@ -186,7 +189,7 @@ class _Forest(ABC):
 
 
 class ConnectLoop(_Forest):
-    """Connected components of a graph in memory by Afforest, which skips most edges."""
+    """Computes connected components of a graph in memory by Afforest, which skips most edges."""
 
     def __init__(self, copied: CopySpec, adjacency: Adjacency, values: NDArray[Any], cpu: Cpu) -> None:
         super().__init__(copied, values, cpu)
@@ -221,13 +224,13 @@ class ConnectLoop(_Forest):
     def _finish(
         self, parents: NDArray[np.uint32], tasks: NDArray[np.int64], skipped: int, others: NDArray[np.uint32]
     ) -> int:
-        """Link the vertices outside of the tree with the root `skipped` with all neighbours; returns their edges.
+        """Link all vertices outside one tree with all their neighbours; returns the number of edges of these vertices.
 
         Args:
             parents: uint32[n], the forest; changed.
             tasks: int64[T, 3], tasks over all vertices.
-            skipped: the root of the tree that is left out; n for none.
-            others: uint32[n], memory for the list of these vertices.
+            skipped: the root of the tree that is skipped; n for none.
+            others: uint32[n], memory for the list of the vertices outside this tree.
         """
         offsets, targets = self._adjacency.offsets, self._adjacency.targets
         kernels, counts = forest_kernels(), np.zeros((len(tasks), 2), dtype=np.int64)
@@ -239,9 +242,9 @@ class ConnectLoop(_Forest):
 
 
 class PagedConnectLoop(_Forest):
-    """Connected components in one pass over pages on disk, in any order.
+    """Computes connected components in one pass over pages on disk. The pages may arrive in any order.
 
-    The pages of one adjacency direction are enough, as the relation is symmetric.
+    The pages of one adjacency direction suffice, because the relation is symmetric.
 
     Args:
         copied, values, cpu: as for `_Forest`.
@@ -269,7 +272,7 @@ class PagedConnectLoop(_Forest):
 
 
 def _fits(copied: CopySpec, graph: Counts) -> bool:
-    """Whether the relation over which values are copied is symmetric."""
+    """Whether values are copied over a symmetric relation."""
     return copied.domain == "both" or not graph.directed
 
 
@@ -281,12 +284,12 @@ def ordered(values: NDArray[Any]) -> bool:
 
 
 def _probes(n: int) -> NDArray[np.uint32]:
-    """A sample of _PROBES vertices that is spread over the graph and is the same in every run."""
+    """A sample of _PROBES vertices, spread over the graph. The sample is the same in every run."""
     return (np.arange(_PROBES, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) % np.uint64(n)).astype(np.uint32)
 
 
 def _most_frequent(roots: NDArray[np.uint32]) -> int:
-    """The most frequent root, or the smallest of several that are equally frequent. Sorts `roots` in place."""
+    """The most frequent root; the smallest root if several are equally frequent. Sorts `roots` in place."""
     roots.sort()
     if roots[0] == roots[-1]:
         return int(roots[0])
@@ -295,7 +298,10 @@ def _most_frequent(roots: NDArray[np.uint32]) -> int:
 
 
 def _tasks(offsets: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Tasks of consecutive vertices with about equal cost, int64[T, 3]: 0, first and end vertex."""
+    """Tasks over consecutive vertices with about equal cost, int64[T, 3].
+
+    A row has 0, the first vertex and the end vertex.
+    """
     n = len(offsets) - 1
     work = offsets.view(np.int64) + np.arange(n + 1)
     cost = max(_LEAST_COST, int(work[-1]) // _TASKS)
@@ -314,7 +320,7 @@ def forest_kernels() -> Kernels:
 
 @cache
 def join_kernels(join: str, dtype: str) -> Kernels:
-    """The kernels that combine values over trees by `join` (such as min), and copy them back to all vertices.
+    """The kernels that combine values over trees by `join` (such as min), and copy the results to all vertices.
 
     `dtype` is the type of the values, a key of DTYPES.
     """

@@ -1,4 +1,4 @@
-"""The interface of a way of running a loop on the CPU; vlang.runtime.cpu.ways.ways lists the ways."""
+"""The interface of an execution way of loops on the CPU. vlang.runtime.cpu.ways.ways lists the execution ways."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FULL = frozenset({"messages", "compute", "pull", "fused"})
 
 
 class Running(Protocol):
-    """The part of a machine that the ways use. Ways access state, graph and threads through `passes`."""
+    """The part of a machine that execution ways use. They access state, graph and threads through `passes`."""
 
     passes: Passes
     options: Options
@@ -33,20 +33,20 @@ class Running(Protocol):
 
 @dataclass(frozen=True)
 class Beside:
-    """Kernels that are not part of a plan; `sure` names the kernels that every run launches."""
+    """Kernels that are not part of a plan. `sure` names the kernels that every run launches."""
 
     kernels: Kernels
     sure: Collection[str]
 
 
 class CpuWay(ABC):
-    """A way of running a loop on the CPU (a `vlang.runtime.engine.way.Way`).
+    """An execution way: a method of running a loop on the CPU (a `vlang.runtime.engine.way.Way`).
 
-    Only the list of ways refers to each way by name. The code that prepares, runs and explains loops iterates over this
-    list, and so do chaos runs.
+    Only the list of ways refers to single ways by name. The code that prepares, runs and explains loops iterates over
+    this list, and so do chaos runs.
 
     Attributes:
-        name: the name of the way's counterpart in vlang/emit, and the key of its data in `StageSpec.ways`.
+        name: the name of this way in vlang/emit, and the key of its data in `StageSpec.ways`.
         modes: the values of the option `mode` that select the way, besides "auto".
     """
 
@@ -55,23 +55,23 @@ class CpuWay(ABC):
 
     @abstractmethod
     def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
-        """The reason why the loop cannot run this way for any values; "" if it may."""
+        """The reason why the loop can never run this way, whatever its values are; "" if it may."""
 
     @abstractmethod
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
         """The roles of the kernels that every run of the loop launches for a pass.
 
-        "pull" includes the kernels for segments, if the graph has rows that are cut into segments.
+        "pull" includes the kernels for segments if the graph has rows that are cut into segments.
         """
 
     @abstractmethod
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Loop | None:
-        """Begin the loop; returns None if its initial values or its bound do not allow this way.
+        """Begin the loop; returns None if its initial values or its bound do not permit this way.
 
         Args:
-            loop: a loop that the way does not refuse.
+            loop: a loop for which `refused` returns "".
             machine: the state of the run, and its kernels.
-            bound: the maximum number of supersteps; None if it is not known.
+            bound: the maximum number of supersteps; None if unknown.
             start: the state from which the loop continues another run; None for a loop that begins anew.
         """
 
@@ -80,11 +80,11 @@ class CpuWay(ABC):
         return []
 
     def spared(self, loop: LoopSpec, options: Options) -> frozenset[str]:
-        """The names of kernels of the plan that this way does not launch, because other kernels do their work."""
+        """The names of the plan's kernels that this way does not launch, because other kernels do their work."""
         return frozenset()
 
     def beside(self, loop: LoopSpec, plan: Plan, options: Options) -> Sequence[Beside]:
-        """The kernels of this way that are not part of the plan; none if the loop can never run this way."""
+        """The kernels of this way that are not part of the plan. There are none if the loop can never run this way."""
         return ()
 
     def directions(self, loop: LoopSpec) -> tuple[str, ...]:
@@ -96,26 +96,26 @@ class CpuWay(ABC):
         return frozenset(kind for stage in loop.stages for kind in (stage.side, stage.notify) if kind is not None)
 
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
-        """Bytes that the loop takes in addition to adjacencies, columns and the arrays of the plan."""
+        """The bytes that the loop needs in addition to adjacencies, columns and the arrays of the plan."""
         return 0
 
     def optional(self, loop: LoopSpec, shape: Shape) -> int:
-        """Bytes that the way takes only to be faster, and only if the budget allows it."""
+        """The bytes that only make this way faster. The loop uses them only if the budget permits."""
         return 0
 
     def problem(self, plan: Plan, graph: Graph, options: Options) -> str:
-        """The error message if the options require this way but no loop of the plan can run this way; otherwise ""."""
+        """The error message if the options require this way, but no loop of the plan can run this way; otherwise ""."""
         return ""
 
 
 def asked_otherwise(options: Options) -> str:
-    """The reason why the options forbid a push by active vertices; "" if they allow it."""
+    """The reason why the options rule out pushes by active vertices; "" if they permit pushes."""
     pushed = options.mode == "push" or (options.mode == "auto" and options.blocking != "always")
     return "" if pushed else "how supersteps run was asked for"
 
 
 def on_disk(graph: Counts, why: str) -> str:
-    """The reason why a way cannot run over streamed pages, which ends with `why`; "" if the edges are in memory."""
+    """The reason, ending with `why`, why a way cannot run over streamed pages; "" if the edges are in memory."""
     return f"the edges are on disk, and {why}" if graph.streamed else ""
 
 

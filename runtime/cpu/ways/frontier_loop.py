@@ -1,4 +1,4 @@
-"""The base class of loops that manage their frontier themselves."""
+"""The base class of loops that manage their own frontiers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["FrontierLoop"]
 
 
 class FrontierLoop:
-    """A loop that reports its last superstep, by which the engine decides whether the loop ends.
+    """A loop that reports its last superstep. From the report, the engine decides whether the loop ends.
 
     A subclass sets `_last` after each superstep.
     """
@@ -18,7 +18,7 @@ class FrontierLoop:
 
     @property
     def stats(self) -> Stats:
-        """The counts of the last superstep. The changed vertices are also the active vertices."""
+        """The counts of the last superstep. The changed vertices are exactly the active vertices."""
         return Stats(self._last.active, self._last.active)
 
     def last(self) -> Done:
@@ -26,4 +26,4 @@ class FrontierLoop:
         return self._last
 
     def close(self) -> None:
-        """Does nothing, as these loops exchange no buffers."""
+        """Do nothing, because these loops exchange no buffers."""

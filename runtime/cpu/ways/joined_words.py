@@ -1,4 +1,4 @@
-"""The words in which a push combines contributions, and copies between these words and the fields."""
+"""The words in which a push combines contributions, and copies between the words and the fields."""
 
 from __future__ import annotations
 

@@ -30,7 +30,10 @@ def set_bits(bits: NDArray[np.uint64], flags: NDArray[np.uint8]) -> None:
 
 
 def _of_all(degrees: NDArray[Any], n: int) -> NDArray[np.uint32]:
-    """The degrees of n vertices, uint32[n]; vertices after the end of `degrees` get 0. A copy only if it is needed."""
+    """The degrees of n vertices, uint32[n]. Vertices beyond the end of `degrees` get 0.
+
+    Copies the array only if needed.
+    """
     if len(degrees) == n and degrees.dtype == np.uint32:
         return degrees
     found = zeros(n, np.uint32)
@@ -56,7 +59,7 @@ class Frontiers:
         paged_frontier_kernels()["linked"](self.degrees, self._n, self._linked)
 
     def batches(self, wanted: NDArray[np.uint8]) -> Iterable[Sequence[Tasks]]:
-        """Yield the tasks over rows, and over segments, of the pages with wanted[p] = 1, as the pages arrive."""
+        """Yield the tasks over rows and over segments of the pages with wanted[p] = 1, as the pages arrive."""
         rows, segments = (tasks_of(tasks, wanted) for tasks in (self.pages.tasks, self.pages.segment_tasks))
         return by_page(self._source, self.kind, self.columns, self.table, rows, segments)
 
@@ -66,7 +69,7 @@ class Frontiers:
         return self.pages.edges // self.pages.count
 
     def wanted(self, bits: NDArray[np.uint64]) -> NDArray[np.uint8]:
-        """The pages with edges of the vertices whose bits are set: uint8[P], 1 for these pages."""
+        """The pages with edges of the vertices whose bits are set, as uint8[P]: 1 for these pages, otherwise 0."""
         pages, kernels = self.pages, paged_frontier_kernels()
         found = np.zeros(pages.count, np.uint8)
         kernels["pages_of"](bits, self._linked, pages.firsts, pages.count, self._n, found)

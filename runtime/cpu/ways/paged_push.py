@@ -1,7 +1,7 @@
-"""Runs loops of one pass that pushes, over pages on disk. A superstep reads only the pages of active vertices.
+"""Runs loops with a single pass that pushes over pages on disk. A superstep reads only the pages of active vertices.
 
 The frontier is a bitmap, and contributions may be combined in any order, so pages may arrive in any order. If a full
-pull reads no more bytes and costs less, the superstep is a full pull, as for edges in memory
+pull reads no more bytes than the push and costs less, the superstep is a full pull, as for edges in memory
 (vlang.runtime.cpu.ways.push).
 """
 
@@ -48,7 +48,7 @@ class PagedPushLoop(FrontierLoop):
     Args:
         stage: the pass.
         passes: launches the pass; its source streams pages.
-        other: whether supersteps may be full passes if that is cheaper.
+        other: whether supersteps may be full passes if a full pass is cheaper.
         start_flags: uint8[n], bit 0 is set for vertices that are active at the start; None activates all vertices whose
             contribution differs from the identity (rule Z).
         free: the choices of the loop.
@@ -122,7 +122,7 @@ class PagedPushLoop(FrontierLoop):
         return Done(stats.active, "pull", edges)
 
     def _choose(self, origin: int) -> None:
-        """Build the frontier from the flags at address `origin`, or for the start of the loop if `origin` is 0."""
+        """Build the frontier from the flags at address `origin`, or the first frontier of the loop if `origin` is 0."""
         self._table[PAGED_ORIGIN] = origin
         self._launch("choose_front")
         self._active = int(self._counts[0])

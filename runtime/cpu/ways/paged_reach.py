@@ -2,8 +2,8 @@
 
 The frontier is a bitmap. A superstep runs in the direction that reads fewer bytes from disk. If the vertices of the
 frontier mark their neighbours, the pages with out-edges of the frontier are read. If the unreached vertices look for a
-neighbour in the frontier, the pages with in-edges of unreached vertices are read. Pages may arrive in any order, as
-marks are bits.
+neighbour in the frontier, the pages with in-edges of unreached vertices are read. Pages may arrive in any order,
+because marks are bits.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class PagedReachLoop(FrontierLoop):
     Args:
         stage: the pass.
         passes: launches the pass; its source streams pages.
-        looks: whether unreached vertices may look for the frontier.
+        looks: whether unreached vertices may search for a neighbour in the frontier.
         free: the choices of the loop.
         flags: uint8[n], bit 0 is set for the vertices of the frontier at the start; None for all vertices with a value.
     """
@@ -112,13 +112,13 @@ class PagedReachLoop(FrontierLoop):
         return bits_set(self._front, self._passes.graph.n)
 
     def _reached(self, active: int, edges: int) -> tuple[int, int]:
-        """Called after a superstep, with the number of vertices reached and the number of edges traversed."""
+        """Record a superstep, with the number of vertices reached and the number of edges traversed."""
         return active, edges
 
     def _begin(self) -> None:
         """Find the vertices that have values.
 
-        These vertices are the frontier, unless the constructor was given a part of them.
+        All of these vertices form the frontier, unless the caller of the constructor selected only a part.
         """
         self._begun = True
         self._free.took("Z")
@@ -131,7 +131,7 @@ class PagedReachLoop(FrontierLoop):
             self._flags = None
 
     def _should_look(self, pushed: NDArray[np.uint8], looked: NDArray[np.uint8]) -> bool:
-        """Whether a look by unreached vertices reads fewer bytes than a push, or is cheaper if both read none."""
+        """Whether a search by unreached vertices reads fewer bytes than a push, or is cheaper if both read nothing."""
         push, look = self._out.missing(pushed), self._into.missing(looked)
         if push or look:
             return look < push
@@ -144,7 +144,7 @@ class PagedReachLoop(FrontierLoop):
 
         Args:
             name: the prefix of the names of the kernels, "mark" or "look".
-            way: the pages of the adjacency direction.
+            way: the pages of an adjacency direction.
             wanted: uint8[P], 1 for the pages to read.
             bits: the bitmaps that the kernels read.
         """

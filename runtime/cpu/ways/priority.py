@@ -1,7 +1,7 @@
 """Loops in priority order on the CPU (rule O).
 
-One call of a kernel empties many buckets and updates values in place. The final state is the same as after supersteps.
-vlang.runtime.plan.layouts.order_words has the layout of the arrays that workers share.
+One call of a kernel empties many buckets and updates values in place. The final state is the same as for supersteps.
+vlang.runtime.plan.layouts.order_words defines the layout of the arrays that workers share.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _ANEW = "every bucket would read its pages anew"
 
 
 class Priority(CpuWay):
-    """Runs loops in which vertices push in the order of their values, the best first (rule O)."""
+    """Runs loops in which vertices push in the order of their values, best values first (rule O)."""
 
     name = "priority"
 
@@ -95,7 +95,7 @@ class Priority(CpuWay):
         return ""
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
-        """The role of the only kernel, which runs the whole loop."""
+        """Yield the role of the only kernel, which runs the whole loop."""
         return frozenset({"priority"})
 
     def directions(self, loop: LoopSpec) -> tuple[str, ...]:
@@ -103,9 +103,10 @@ class Priority(CpuWay):
         return pushed_directions(loop)
 
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
-        """Bytes for the pool of runs for the buckets, and for a bit per vertex.
+        """The bytes of the pool of runs (blocks of bucket entries), and of one bit per vertex.
 
-        Packed edges are not included, because they replace converted weights, which another estimate includes.
+        Packed edges are not included, because they replace converted weights, and another estimate includes converted
+        weights.
         """
         return runs_of(shape.n, threads) * (8 + 4 * ORDER_RUN) + shape.n // 8
 
@@ -118,7 +119,7 @@ class Priority(CpuWay):
         return PriorityLoop(loop.stages[0], machine.passes, start_flags, machine.options.target)
 
     def said(self, loop: LoopSpec) -> list[str]:
-        """Lines that say whether vertices may push in priority order, and which optimisations apply then."""
+        """Lines that say whether vertices may push in priority order, and which optimisations then apply."""
         spec = _spec(loop)
         if spec is None:
             return [f"order: rounds ({_never(loop)})"]
@@ -131,7 +132,7 @@ class Priority(CpuWay):
         return lines
 
     def problem(self, plan: Plan, graph: Graph, options: Options) -> str:
-        """The error message if the options require priority order but no loop may use it, or if the target is unusable.
+        """The error message if priority order is required but impossible, or if the target is unusable; otherwise "".
         """
         if graph.streamed and (options.schedule == "priority" or options.target is not None):
             return f"{plan.name} cannot run in order of priority: {on_disk(graph, _ANEW)}; rounds stream them"
@@ -171,7 +172,7 @@ def _spec_of(stage: StageSpec) -> PrioritySpec:
 
 
 def _never(loop: LoopSpec) -> str:
-    """The reason why a loop cannot run in priority order with any options and on any graph."""
+    """The reason why a loop cannot run in priority order, whatever the options and the graph are."""
     if loop.nested:
         return "it holds other blocks"
     refused = (stage.refused["priority"] for stage in loop.stages if "priority" in stage.refused)
@@ -186,9 +187,9 @@ def _vary(graph: Counts, name: str) -> bool:
 class PriorityLoop:
     """A loop whose only pass may run in priority order; a `vlang.runtime.engine.machine.Loop`.
 
-    In a round all workers together empty one bucket. The loop reports rounds as supersteps. Per vertex the loop needs
-    about 17 bytes of memory for buckets, and one bit that is set while the vertex waits for space in the buckets. If
-    edges are packed into words, the graph keeps 4 more bytes per edge.
+    In a round, all workers together empty one bucket. The loop reports rounds as supersteps. Per vertex, the loop needs
+    about 17 bytes of memory for buckets, and one bit that is set while the vertex waits for space in a bucket. If edges
+    are packed into words, the graph keeps 4 more bytes per edge.
 
     Args:
         stage: the pass.
@@ -256,15 +257,12 @@ class PriorityLoop:
             table[ORDER_WORKERS + 2 * worker + 1] = address_of(places)
 
     def _fill(self, who: int) -> None:
-        """Let the next call begin by entering vertices into buckets; `who` selects the vertices (_FILL_...)."""
+        """Let the next call first enter vertices into buckets. `who` selects the vertices (_FILL_...)."""
         self._control[ORDER_FILLING], self._control[ORDER_SPILLED], self._control[ORDER_CURSOR] = who, 0, 0
         self._control[ORDER_NOW] = ORDER_BUCKETS
 
     def _wait_for(self, start_flags: NDArray[np.uint8]) -> None:
-        """Let the loop begin with the vertices with bit 0 in their flags.
-
-        Only these vertices are entered into buckets.
-        """
+        """Let the loop begin with only those vertices in buckets that have bit 0 set in their flags."""
         bits = np.packbits(start_flags & 1, bitorder="little")
         self._waiters.view(np.uint8)[: len(bits)] = bits
         self._fill(_FILL_WAITERS)
@@ -282,7 +280,7 @@ class PriorityLoop:
         return self._last
 
     def advance(self, room: int | None) -> Sequence[Done]:
-        """Run rounds until all buckets are empty, or the maximum number of a call is reached."""
+        """Run rounds until all buckets are empty, or until the maximum number of rounds per call is reached."""
         control, records = self._control, self._rounds(min(_ROUNDS, room or _ROUNDS))
         if records[-1, 0] == 0 and control[ORDER_SPILLED]:
             self._fill(_FILL_WAITERS)
@@ -303,15 +301,15 @@ class PriorityLoop:
         return self._records[: control[ORDER_RECORDED]]
 
     def sync(self) -> None:
-        """Copy values that are combined in separate words to the fields.
+        """Copy combined values from their words to the fields.
 
-        Returns no frontier: the vertices in buckets are not saved, so a resumed loop begins with all vertices.
+        Returns no frontier: the entries of buckets are not saved, so a resumed loop begins with all vertices.
         """
         if self._apart:
             close_words(self._state, self._words)
 
     def close(self) -> None:
-        """Copy values that are combined in separate words to the fields, or restore the second buffer of the field."""
+        """Copy combined values from their words to the fields, or restore the second buffer of the field."""
         if self._apart:
             close_words(self._state, self._words)
         else:
@@ -319,7 +317,7 @@ class PriorityLoop:
 
 
 def _packed(stage: StageSpec, graph: Graph, out: Adjacency) -> PackedEdges | None:
-    """The edges with their weights packed into words, if the program reads one edge column with small enough values."""
+    """The edges with their weights packed into words, if the program reads a single edge column with small values."""
     spec = _spec_of(stage)
     if not spec.packed:
         return None
@@ -330,21 +328,22 @@ def _packed(stage: StageSpec, graph: Graph, out: Adjacency) -> PackedEdges | Non
 def runs_of(n: int, workers: int) -> int:
     """The number of runs (blocks of entries) in the pool for n vertices.
 
-    There is room for stale entries, as a vertex may be in several buckets, and for the runs that each worker has begun.
+    The pool has room for stale entries, because a vertex may be in several buckets. It also has room for the runs that
+    each worker has begun.
     """
     return 4 * n // ORDER_RUN + workers * (ORDER_BUCKETS + 1 + ORDER_GRANT) + ORDER_GRANT
 
 
 def choose_delta(stage: StageSpec, out: Adjacency, degree: float | None = None) -> float:
-    """The width of a bucket, a power of two, from the mean weight and the mean degree.
+    """Choose the width of a bucket, a power of two, from the mean weight and the mean degree.
 
-    Buckets are wide for low degrees, as every bucket costs a barrier. Buckets are narrow for high degrees, so that few
-    edges lead back into the same bucket (measurements: docs/internals/performance.md).
+    For low degrees buckets are wide, because every bucket costs a barrier. For high degrees buckets are narrow, so that
+    few edges lead back into the same bucket. The measurements are in docs/internals/performance.md.
 
     Args:
         stage: the pass.
-        out: the edges along which vertices push, of which some weights are read.
-        degree: the mean degree of the graph; None for that of `out`.
+        out: the edges along which vertices push. The function reads a sample of their weights.
+        degree: the mean degree of the graph; None for the mean degree of `out`.
     """
     spec = _spec_of(stage)
     steps = [np.asarray(out.column(name)[: 1 << 16], np.float64) for name in spec.columns]

@@ -1,9 +1,9 @@
-"""Loops of one pass that pushes, on the CPU. A superstep traverses only the edges of active vertices.
+"""Runs loops with a single pass that pushes on the CPU. A superstep traverses only the edges of active vertices.
 
 The WALK_... layout (vlang.runtime.plan.layouts.pass_words) describes a frontier. A superstep reads the fields and
 combines contributions in separate words. At the end of a superstep, the words of the changed vertices are copied to the
-fields. So the state and the counts after a superstep equal those of a full pull for any number of threads. Loops with a
-uniform frontier are in vlang.runtime.cpu.ways.reach.
+fields. So the state and the counts after a superstep are the same as after a full pull, for any number of threads.
+Loops with a uniform frontier are in vlang.runtime.cpu.ways.reach.
 """
 
 from __future__ import annotations
@@ -92,16 +92,16 @@ class Push(CpuWay):
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
         """The roles of the kernels that push.
 
-        The roles for full passes are left out, as a run may need no full pass.
+        The roles for full passes are omitted, because a run may need no full pass.
         """
         return frozenset({"push", "begin", "few"})
 
     def directions(self, loop: LoopSpec) -> tuple[str, ...]:
-        """The directions of full passes, and of the edges along which active vertices push."""
+        """The directions of full passes, and the directions of the edges along which active vertices push."""
         return (*super().directions(loop), *pushed_directions(loop))
 
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
-        """Bytes for two queues and a bit per vertex, or for bitmaps if the edges are on disk."""
+        """The bytes of two queues and a bit per vertex; if the edges are on disk, the bytes of bitmaps."""
         if shape.streamed:
             return 4 * shape.n // 8
         return 16 * (shape.n + shape.m // WALK_EDGES + (threads + 1) * WALK_RESERVED) + shape.n // 8
@@ -121,7 +121,7 @@ class Push(CpuWay):
                         passes.freedoms.of(loop, bound))
 
     def said(self, loop: LoopSpec) -> list[str]:
-        """Lines that say where contributions are combined, or why the loop cannot push; [] for loops of other ways."""
+        """Lines that say where contributions are combined, or why the loop cannot push; [] for other loops."""
         stages = [] if loop.nested else [stage for stage in loop.stages if stage.domain is not None]
         if any("reach" in stage.ways or "sums" in stage.ways for stage in stages):
             return []
@@ -136,14 +136,14 @@ class Push(CpuWay):
         return [f"pushes: into {where}"]
 
     def beside(self, loop: LoopSpec, plan: Plan, options: Options) -> Sequence[Beside]:
-        """The kernels that update fields after a superstep; they are loaded when first needed."""
+        """The kernels that update fields after a superstep. They are loaded when they are first needed."""
         stage = push_stage(loop)
         return () if stage is None or "push" not in stage.ways else [Beside(queue_kernels(), ())]
 
 
 @dataclass
 class _Frontier:
-    """The size of a frontier: entries in its queue, active vertices, and edges along which the vertices push."""
+    """The size of a frontier: entries of the queue, active vertices, and edges along which the vertices push."""
 
     entries: int = 0
     active: int = 0
@@ -159,8 +159,8 @@ class PushLoop(FrontierLoop):
         spec: the loop.
         passes: launches the pass.
         blocking: as in Options.
-        expected: the total number of supersteps, if the program or the caller gives it; otherwise None.
-        other: whether supersteps may be full passes if that is cheaper.
+        expected: the total number of supersteps if the program or the caller states it; otherwise None.
+        other: whether supersteps may be full passes if a full pass is cheaper.
         start_flags: uint8[n], bit 0 is set for vertices that are active at the start; None for a loop that begins anew.
         free: the choices of the loop.
     """
@@ -242,7 +242,7 @@ class PushLoop(FrontierLoop):
         return np.unique(entries[entries != np.uint64(WALK_NOBODY)])
 
     def entries_of(self, vertices: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """The entries for some vertices. Vertices that have too many edges for one entry are left out."""
+        """The entries for some vertices. Vertices with too many edges for one entry are omitted."""
         return vertices[self._degrees(vertices) <= WALK_EDGES].astype(np.uint64)
 
     def put(self, entries: NDArray[np.uint64]) -> None:
@@ -258,7 +258,8 @@ class PushLoop(FrontierLoop):
 
     # ------------------------------------------------------------------------------------------------ supersteps
     def _start(self) -> None:
-        """Build the first frontier: given vertices, or vertices whose contribution is not the identity (Z), or all."""
+        """Build the first frontier: given vertices, vertices with a contribution that is not the identity (Z), or all.
+        """
         if self._start_flags is not None:
             self._begin(address_of(self._start_flags))
         elif self._free.choose("Z", lambda: True):
@@ -278,7 +279,7 @@ class PushLoop(FrontierLoop):
         return Done(self._frontier.active, "push", edges)
 
     def _many(self, room: int | None) -> Series:
-        """Let one worker run several supersteps in one call, while the frontier is small and a push is cheaper."""
+        """Let one worker run several supersteps in one call while the frontier is small and a push is cheaper."""
         state, table = self._state, self._table
         table[WALK_QUEUE], table[WALK_FOUND] = (address_of(queue) for queue in self._queues)
         table[WALK_BITS] = address_of(self._bits)
@@ -308,7 +309,8 @@ class PushLoop(FrontierLoop):
 
     # ------------------------------------------------------------------------------------------------ launches
     def _begin(self, origin: int) -> None:
-        """Build the queue from the flags at address `origin`, or for the start of the loop (_FROM_START)."""
+        """Build the queue from the flags at address `origin`, or for the start of the loop if `origin` is _FROM_START.
+        """
         n = self._passes.graph.n
         self._table[WALK_ORIGIN] = origin
         self._sparse("begin", n, _WIDE, n)
@@ -324,7 +326,7 @@ class PushLoop(FrontierLoop):
         self._catch_up()
 
     def _catch_up(self) -> None:
-        """Copy the combined values of the vertices in the frontier to the fields, and clear the bits of the vertices.
+        """Copy the combined values of the vertices in the frontier to the fields, and clear the bits of these vertices.
         """
         queue, entries = self._queues[0], self._frontier.entries
         joined = self._state.arrays[self._push_spec.slot]
@@ -341,7 +343,7 @@ class PushLoop(FrontierLoop):
             role: the role of the kernel.
             entries: the number of queue entries or vertices.
             run: the number of entries or vertices in a task.
-            cost: about the number of edges and vertices that the launch processes.
+            cost: the approximate number of edges and vertices that the launch processes.
         """
         table = self._table
         self._counts[:] = 0

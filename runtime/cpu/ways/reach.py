@@ -1,9 +1,9 @@
 """Loops with a uniform frontier (rule X2) on the CPU, such as breadth-first search.
 
-The frontier is a bitmap. There are two kinds of supersteps for a wide frontier. In a push every worker thread marks
-receivers in its own bitmap, without atomic operations, and then the bitmaps are united. In a look, the opposite of a
-push, every unreached vertex searches its in-edges for a neighbour in the frontier. While the frontier is narrow, one
-call runs many supersteps, with queues. vlang.runtime.plan.layouts.reach_words has the layout of the arrays that workers
+The frontier is a bitmap. There are two kinds of supersteps for a wide frontier. In a push (top-down), every worker
+thread marks receivers in its own bitmap without atomic operations. Then the bitmaps are united. In a look (bottom-up),
+every unreached vertex searches its in-edges for a neighbour in the frontier. While the frontier is narrow, one call
+runs many supersteps with queues. vlang.runtime.plan.layouts.reach_words defines the layout of the arrays that workers
 share.
 """
 
@@ -84,16 +84,15 @@ class Reach(CpuWay):
             "" if "reach" in loop.stages[0].ways else "its frontier is not uniform")
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
-        """The roles of the kernels that every run launches; others depend on the width of the frontier."""
+        """The roles of the kernels that every run launches. Further roles depend on the width of the frontier."""
         return frozenset({"start", "narrow"})
 
     def directions(self, loop: LoopSpec) -> tuple[str, ...]:
-        """The directions of the edges along which the frontier pushes, and along which unreached vertices look."""
+        """The directions of the edges along which the frontier pushes, and along which unreached vertices search."""
         return (*super().directions(loop), *pushed_directions(loop))
 
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
-        """Bytes for bitmaps; for edges in memory also for queues, and with several workers a byte per vertex.
-        """
+        """The bytes of bitmaps. For edges in memory, also of queues and, with several workers, one byte per vertex."""
         if shape.streamed:
             return (5 + threads) * shape.n // 8
         crew, narrow = min(threads, REACH_CREW), min(_NARROW + shape.n // 512, shape.n + 2 * shape.m + 1)
@@ -103,8 +102,8 @@ class Reach(CpuWay):
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Loop | None:
         """Begin the loop; returns None if vertices must run without new input, or a checkpoint lacks the frontier.
 
-        Without flags the vertices of the frontier cannot be distinguished from the other reached vertices, as all of
-        them have values.
+        Without saved flags, the frontier cannot be distinguished from other reached vertices, because all of them have
+        values.
         """
         if not only_new(start) or (start is not None and start.flags is None):
             return None
@@ -132,7 +131,7 @@ class ReachLoop(FrontierLoop):
     Args:
         stage: the pass.
         passes: launches the pass.
-        looks: whether unreached vertices may look for the frontier.
+        looks: whether unreached vertices may search for a neighbour in the frontier.
         free: the choices of the loop.
         start_flags: uint8[n], bit 0 is set for the vertices of the frontier at the start; None for all vertices with a
             value.
@@ -194,7 +193,7 @@ class ReachLoop(FrontierLoop):
         return rows
 
     def _should_look(self) -> bool:
-        """Whether unreached vertices look for the frontier in the next superstep."""
+        """Whether unreached vertices search for a neighbour in the frontier in the next superstep."""
         looked = self._last.mode == "early-exit pull"
         return self._free.choose("", lambda: should_look(
             self._passes.costs, looked, *self._sizes, self._active, self._edges, self._left, self._left_edges))
@@ -219,7 +218,7 @@ class ReachLoop(FrontierLoop):
     def _front(self, vertices: NDArray[np.int64]) -> None:
         """Make `vertices`, a part of the vertices with values, the frontier.
 
-        The other vertices with values have pushed already.
+        The rest of the vertices with values have pushed already.
         """
         reached, edges = self._counts[[REACH_ACTIVE, REACH_EDGES]].tolist()
         degrees = np.diff(self._out.offsets.view(np.int64))
@@ -239,7 +238,8 @@ class ReachLoop(FrontierLoop):
         return np.unpackbits(self._bits[0].view(np.uint8), bitorder="little")[: self._passes.graph.n]
 
     def _few(self, room: int | None) -> Series:
-        """Run several narrow supersteps in one call, by one worker or by several that synchronise at barriers."""
+        """Run several narrow supersteps in one call, on one worker or on several workers that synchronise at barriers.
+        """
         self._aim()
         cpu, several = self._passes.cpu, self._active + self._edges >= REACH_FEW
         self._control[REACH_DESKS:] = 0
@@ -264,7 +264,7 @@ class ReachLoop(FrontierLoop):
         return Done(self._active, "push", edges)
 
     def _look(self) -> Done:
-        """Let unreached vertices look for the frontier."""
+        """Let unreached vertices search for a neighbour in the frontier."""
         self._launch("early", self._words, self._words + self._left, int(not self._looked))
         self._looked = True
         self._bits[:2] = self._bits[1], self._bits[0]
@@ -291,8 +291,8 @@ class ReachLoop(FrontierLoop):
         Args:
             role: the role of the kernel.
             entries: the number of words.
-            cost: about the number of edges and vertices that the launch processes.
-            number: the second word of `tasks`, whose meaning depends on the kernel.
+            cost: the approximate number of edges and vertices that the launch processes.
+            number: the second word of `tasks`; its meaning depends on the kernel.
             more: the number of additional tasks, which come before the tasks over words.
         """
         self._aim()
@@ -302,7 +302,7 @@ class ReachLoop(FrontierLoop):
                                 (self._table,))
 
     def _aim(self) -> None:
-        """Prepare a launch: store addresses, clear counts, and choose any vertex of the frontier as sender.
+        """Prepare a launch: store addresses, clear counts, and choose any one vertex of the frontier as the sender.
 
         All vertices of a uniform frontier send the same value.
         """

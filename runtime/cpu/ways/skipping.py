@@ -1,4 +1,4 @@
-"""Passes over notified vertices (notify-pull) in supersteps, and the choice between them and full passes."""
+"""Passes over notified vertices (notify-pull) in supersteps, and the choice between notify-pull and full passes."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ _LAUNCHES = 100_000.0
 
 
 class Skipping:
-    """A pass over edges that may leave out vertices without a changed input since its last run (rule N).
+    """A pass over edges that may skip vertices whose inputs have not changed since the last run of the pass (rule N).
 
     Args:
         stage: the pass.
         passes: launches the pass.
-        active: the slot with the flags of vertices that must run again because `activate when` may decide differently
-            for them; "" if there is none.
+        active: the slot with flags of vertices that must run again, because the result of `activate when` may change;
+            "" if there is no such slot.
 
     Attributes:
-        last: the vertices of the last run; None for all.
+        last: the vertices that the last run processed; None for all.
         marks: uint8[n], marks of notified vertices; all zero between two runs.
-        todo: the lists of vertices that run.
+        todo: the lists of vertices that run next.
     """
 
     def __init__(self, stage: StageSpec, passes: Passes, active: str) -> None:
@@ -84,8 +84,8 @@ class Skipping:
     def _costs_less(self, reached: int, edges: int) -> bool:
         """Whether notify-pull over edges in memory costs less than a full pass.
 
-        Changed vertices often have common receivers, which the estimate ignores. So the estimate is corrected by the
-        number of edges that this pass pulled when it last ran over lists.
+        The estimate ignores that changed vertices often have common receivers. Therefore the number of edges that this
+        pass pulled when it last ran over lists corrects the estimate.
         """
         passes = self._passes
         fixed = 0.0 if self._stage.structures else _LAUNCHES

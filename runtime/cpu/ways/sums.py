@@ -1,8 +1,8 @@
-"""Pushed sums: supersteps of loops in delta form that traverse only the out-edges of vertices with a delta to send.
+"""Pushed sums, for loops in delta form: supersteps that traverse only the out-edges of vertices with a delta to send.
 
-One worker adds contributions to the accumulators of the receivers, sender by sender in increasing order, which is the
-order within every row. After all senders, the receivers run `apply`. So the state after a superstep is bit-identical to
-that of a full pull. Vertices that receive nothing cost no time. While the frontier is narrow, one call runs many
+One worker adds contributions to the accumulators of the receivers, sender by sender in increasing order, as within
+every row. After all senders, the receivers run `apply`. So the state after a superstep is bit-identical to the state
+after a full pull. Vertices that receive nothing cost no time. While the frontier is narrow, one call runs many
 supersteps.
 """
 
@@ -51,7 +51,8 @@ _CHUNK = 1 << 20  # about the maximum number of edges in a call; a run can be in
 
 
 class Sums(Supersteps):
-    """Runs loops in delta form. Supersteps push sums if few vertices changed, and otherwise run as in `Supersteps`."""
+    """Runs loops in delta form. A superstep pushes sums if few vertices changed; otherwise it runs as in `Supersteps`.
+    """
 
     name = "sums"
     modes = ("push",)
@@ -72,7 +73,7 @@ class Sums(Supersteps):
         return (*super().directions(loop), *(pushed_directions(loop) if stage is not None else ()))
 
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
-        """The memory of `Supersteps`, and 6 bytes per vertex for a queue and for marks of vertices and groups."""
+        """The memory of `Supersteps`, plus 6 bytes per vertex for a queue and for marks of vertices and groups."""
         return super().memory(loop, shape, threads) + 6 * shape.n
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Superstep:
@@ -92,7 +93,7 @@ class Sums(Supersteps):
 
 
 def sum_stage(loop: LoopSpec) -> StageSpec | None:
-    """The only step of a loop if it is a pass that may push sums; otherwise None."""
+    """The only step of a loop if the step is a pass that may push sums; otherwise None."""
     stage = loop.steps[0] if len(loop.steps) == 1 else None
     return stage if isinstance(stage, StageSpec) and "sums" in stage.ways else None
 
@@ -104,7 +105,7 @@ def _spec(stage: StageSpec) -> SumSpec:
 
 
 def _long_edges(pages: PageCuts) -> int:
-    """The number of edges in segments, that is, in the rows of the long vertices."""
+    """The number of edges in segments, which are the rows of the long vertices."""
     return int((pages.segments[:, 2] - pages.segments[:, 1]).sum())
 
 
@@ -139,8 +140,8 @@ class SumPushes:
 
     Attributes:
         legal: whether supersteps may push.
-        instead: whether a push always replaces notify-pull. Notify-pull would be no faster, as a single worker would
-            build the lists of receivers, and the receivers have at least as many edges as the senders.
+        instead: whether a push always replaces notify-pull. Notify-pull would be no faster: a single worker would build
+            the lists of receivers, and the receivers have at least as many edges as the senders.
 
     Args:
         spec: the loop.
@@ -174,11 +175,11 @@ class SumPushes:
         return active + self._passes.reached(self._notify, self._against) <= self._most
 
     def forget(self) -> None:
-        """Drop the queue, because a superstep ran in another way."""
+        """Drop the queue, because a superstep ran in another mode."""
         self._queue = _Queue()
 
     def advance(self, in_row: int) -> tuple[Sequence[Done], Stats]:
-        """Run from one to `in_row` supersteps; returns their records, and the counts of the last one."""
+        """Run one to `in_row` supersteps; returns their records, and the counts of the last one."""
         state, passes = self._passes.state, self._passes
         passes.ahead.clear()
         if not self._queue.known:

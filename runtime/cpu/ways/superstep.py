@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vlang.options import Options
 from vlang.runtime.cpu.paged.source import Streamed
-from vlang.runtime.cpu.passes.freedoms import Freedoms
+from vlang.runtime.cpu.passes.freedoms import PLAIN, Freedoms
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.cpu_way import FULL, Beside, CpuWay, Running
 from vlang.runtime.cpu.ways.skipping import LISTED, Skipping
@@ -27,7 +27,7 @@ __all__ = ["Pushes", "Superstep", "Supersteps"]
 
 
 class Supersteps(CpuWay):
-    """Runs loops in supersteps of full passes, or of passes over notified vertices (rule N).
+    """Runs loops as supersteps of full passes, or of passes over notified vertices (rule N).
 
     Every loop may run this way.
     """
@@ -36,7 +36,7 @@ class Supersteps(CpuWay):
     modes: tuple[str, ...] = ("pull", "notify-pull", "dual")
 
     def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
-        """Returns "", as every loop may run this way."""
+        """Always "", because every loop may run this way."""
         return ""
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
@@ -48,15 +48,15 @@ class Supersteps(CpuWay):
         return self.supersteps(loop, machine, bound, start, None)
 
     def directions(self, loop: LoopSpec) -> tuple[str, ...]:
-        """The directions of the passes, and of the edges along which changed vertices notify."""
+        """The directions of the passes, and the directions of the edges along which changed vertices notify."""
         return (*super().directions(loop), *(stage.notify for stage in loop.stages if stage.notify is not None))
 
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
-        """Bytes for a list of vertices and for marks, for each pass that may leave out vertices."""
+        """The bytes of a list of vertices and of marks, for each pass that may skip vertices."""
         return 9 * shape.n * sum(stage.notify is not None for stage in loop.stages)
 
     def optional(self, loop: LoopSpec, shape: Shape) -> int:
-        """Bytes for lists of changed vertices, tasks over lists, and cache blocks of full passes."""
+        """The bytes of lists of changed vertices, of tasks over lists, and of cache blocks of full passes."""
         lists = LISTED * shape.n if any(stage.notify is not None for stage in loop.stages) else 0
         blocked = {stage.domain for stage in loop.stages if "blocked" in stage.kernels and stage.domain is not None}
         return lists + sum(blocks_bytes(shape.entries(kind), shape.n) for kind in blocked)
@@ -98,7 +98,7 @@ class Supersteps(CpuWay):
     def spared(self, loop: LoopSpec, options: Options) -> frozenset[str]:
         """The kernels of folds and messages whose work is fused into full passes.
 
-        No kernels are returned unless all passes are full passes that do not update in place.
+        The result is empty unless all passes are full passes that do not update in place.
         """
         if options.asynchronous or (loop.skip and options.mode != "pull"):
             return frozenset()
@@ -127,10 +127,10 @@ class Pushes(Protocol):
         """Whether a push is cheaper in the next superstep, which has `active` active vertices."""
 
     def forget(self) -> None:
-        """Drop the queue, because a superstep ran in another way."""
+        """Drop the queue, because a superstep ran in another mode."""
 
     def advance(self, in_row: int) -> tuple[Sequence[Done], Stats]:
-        """Run from one to `in_row` supersteps; returns their records, and the counts of the last one."""
+        """Run one to `in_row` supersteps; returns their records, and the counts of the last one."""
 
 
 class Superstep:
@@ -141,7 +141,7 @@ class Superstep:
         passes: launches the passes of the loop.
         evaluate: computes a graph-level value.
         mode, blocking: as in Options.
-        expected: the total number of supersteps, if the program or the caller gives it; otherwise None.
+        expected: the total number of supersteps if the program or the caller states it; otherwise None.
         in_place: whether passes write to the buffer that they read.
         pushes: runs supersteps that push; None if no superstep may push.
         free: the choices of the loop.
@@ -175,7 +175,7 @@ class Superstep:
         self._thin = self._thin_supersteps()
 
     def _thin_supersteps(self) -> ThinSupersteps | None:
-        """Runs thin supersteps; None if the loop or the options do not allow them."""
+        """The object that runs thin supersteps; None if the loop or the options rule them out."""
         stage = thin_stage(self._spec)
         if stage is None or self._pushes is not None or self._mode not in ("auto", "notify-pull"):
             return None
@@ -184,16 +184,16 @@ class Superstep:
             ThinSupersteps(self._spec, stage, self._passes, skipping, self._mode == "notify-pull")
 
     def begin(self) -> None:
-        """Initialise the state before the first superstep: nothing has been sent, and all vertices are active."""
+        """Initialise the state for the first superstep: nothing has been sent, and all vertices are active."""
         for name in self._spec.sent:
             self._state.arrays[self._spec.slot("sent", name)][:] = 0
         if self._active in self._state.arrays:
             self._state.arrays[self._active][:] = 1
 
     def go_on(self, start: Start) -> None:
-        """Initialise the state before the first superstep to continue another run.
+        """Initialise the state for the first superstep of a loop that continues another run.
 
-        If `start` has flags of the active vertices, the first superstep need not be a full pass.
+        If `start` has flags of active vertices, the first superstep need not be a full pass.
         """
         self._before = start.rounds
         for name, sent in start.sent.items():
@@ -213,8 +213,8 @@ class Superstep:
     def advance(self, room: int | None) -> Sequence[Done]:
         """Run one superstep, or several that push sums.
 
-        The mode of a superstep is "notify-pull" if any of its passes ran over lists. Vertices that a chaos run leaves
-        out count as active.
+        The mode of a superstep is "notify-pull" if any of its passes ran over lists. Vertices that a chaos run skips
+        count as active.
         """
         self._leave_out()
         if self._pushes is not None:
@@ -246,7 +246,10 @@ class Superstep:
         return (self._last,)
 
     def _run_thin(self, thin: ThinSupersteps, room: int | None) -> Sequence[Done]:
-        """Run thin supersteps in one call; returns their records, none if the next superstep is not thin."""
+        """Run thin supersteps in one call; returns their records.
+
+        The result is empty if the next superstep is not thin.
+        """
         if not self._complete or self._part is not None or self._in_place or not self._free.many():
             return ()
         found = thin.advance(self.stats.active if self._done else None, self._before + self._done, room)
@@ -259,7 +262,9 @@ class Superstep:
         return rows
 
     def _leave_out(self) -> None:
-        """In a chaos run, choose vertices that do not run in the next superstep, or that send later."""
+        """In a chaos run, choose vertices that do not run in the next superstep or that send later."""
+        if self._free is PLAIN:
+            return
         n = self._passes.graph.n
         self._part, self._left_out = self._free.part(n, self._done), 0
         active = self._state.arrays.get(self._active)
@@ -279,8 +284,8 @@ class Superstep:
     def _notifies(self, skipping: Skipping) -> bool:
         """Whether notify-pull is cheaper than a full pass.
 
-        If pushed sums replace notify-pull, the result is False, because a push would already have been chosen if few
-        vertices had changed.
+        If pushed sums replace notify-pull, the result is False: if few vertices had changed, a push would already have
+        been chosen.
         """
         instead = self._done > 0 and self._pushes is not None and self._pushes.instead
         return not instead and not self._most_changed() and skipping.chosen(self._mode)
@@ -288,9 +293,8 @@ class Superstep:
     def _most_changed(self) -> bool:
         """Whether more than half of the vertices are active.
 
-        If so, the edges along which these vertices notify are not counted.
-
-        Counting the edges takes up to a third of a superstep on small graphs.
+        If the result is True, the edges along which these vertices notify are not counted, because counting takes up to
+        a third of a superstep on small graphs.
         """
         passes = self._passes
         return self._done > 0 and self._mode == "auto" and len(self._spec.stages) == 1 and \
@@ -306,7 +310,7 @@ class Superstep:
     def _push(self, pushes: Pushes, room: int | None) -> Sequence[Done]:
         """Run supersteps that push.
 
-        When cycle detection (CycleWatch) has begun, one superstep runs per call, because every state is compared.
+        After the start of cycle detection (CycleWatch), each call runs one superstep, because every state is compared.
         """
         in_row = max(1, WATCHED_FROM - self._before - self._done) if self._free.many() else 1
         rows, self.stats = pushes.advance(in_row if room is None else min(in_row, room))
@@ -330,7 +334,7 @@ class Superstep:
         return "pull", *(self._full(stage) if self._part is None else self._some(stage, self._part))
 
     def _some(self, stage: StageSpec, part: NDArray[np.int64]) -> tuple[Stats, int]:
-        """Run a pass over some vertices in a chaos run; the pass may read old messages."""
+        """In a chaos run, run a pass over some vertices. The pass may read old messages."""
         n, arrays = self._passes.graph.n, self._state.arrays
         chosen = self._free.part_of_pass(part, n)
         self._left_out = max(self._left_out, n - len(chosen), 1)

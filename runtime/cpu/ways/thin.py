@@ -1,7 +1,8 @@
-"""Thin supersteps: supersteps of notify-pull over so few vertices that one worker runs many of them in one call.
+"""Thin supersteps: supersteps of notify-pull over few vertices. One worker runs many thin supersteps in one call.
 
-From Python, a superstep of notify-pull takes 0.2 ms or more: flags of all vertices are scanned, and each step of the
-superstep is a launch. Inside a call it takes a microsecond and the time of its vertices and edges.
+A superstep of notify-pull that Python controls takes 0.2 ms or more: it scans the flags of all vertices, and each of
+its steps is a launch. A superstep inside a call takes one microsecond in addition to the time for its vertices and
+edges.
 """
 
 from __future__ import annotations
@@ -68,10 +69,10 @@ _WAIT = 64  # the maximum number of supersteps without an attempt
 
 
 def thin_stage(spec: LoopSpec) -> StageSpec | None:
-    """The pass of a loop that thin supersteps may run: its only step, which may skip vertices; otherwise None.
+    """The only step of a loop if thin supersteps can run it, that is, a pass that may skip vertices; otherwise None.
 
-    A loop with `until` ends at a superstep that only Python code detects, and a pass with structures needs scratch
-    memory of the workers.
+    The result is None for a loop with `until`, because only Python code detects its last superstep. It is also None for
+    a pass with structures, which needs scratch memory of the workers.
     """
     stage = spec.steps[0] if len(spec.steps) == 1 else None
     if not isinstance(stage, StageSpec) or stage.notify is None or stage.domain is None or not stage.loop_end:
@@ -85,10 +86,10 @@ class ThinSupersteps:
 
     Args:
         spec: the loop.
-        stage: its only pass (see `thin_stage`).
+        stage: the only pass of the loop (see `thin_stage`).
         passes: launches the pass.
         skipping: the pass over notified vertices.
-        always: whether notify-pull was asked for, so that costs are not compared.
+        always: whether an option requires notify-pull, so that costs are not compared.
     """
 
     def __init__(self, spec: LoopSpec, stage: StageSpec, passes: Passes, skipping: Skipping, always: bool) -> None:
@@ -102,10 +103,12 @@ class ThinSupersteps:
         self._always, self._wait, self._idle = always, 0, 0
 
     def advance(self, active: int | None, before: int, room: int | None) -> tuple[Series, Stats] | None:
-        """Run supersteps; returns their records and the counts of the last one, or None if none was thin.
+        """Run supersteps.
+
+        Returns their records and the counts of the last one, or None if the next superstep is not thin.
 
         Args:
-            active: the number of active vertices; None if it is not known.
+            active: the number of active vertices; None if unknown.
             before: the number of supersteps so far.
             room: the maximum number of supersteps; None for no limit.
         """
@@ -125,7 +128,10 @@ class ThinSupersteps:
         return (Series("notify-pull", records), stats) if len(records) else None
 
     def _run(self, domain: Pages, against: Pages, rounds: int) -> tuple[NDArray[np.int64], Stats]:
-        """Run up to `rounds` supersteps; returns int64[k, 2], the active vertices and edges of each, and the counts."""
+        """Run up to `rounds` supersteps.
+
+        Returns the active vertices and the edges of each, int64[k, 2], and the counts.
+        """
         passes, stage, skipping = self._passes, self._stage, self._skipping
         kernels = passes.kernels
         skipping.catch_up()
@@ -159,7 +165,7 @@ class ThinSupersteps:
         return records[: control[THIN_RAN]], Stats(int(control[THIN_CHANGED]), int(control[THIN_ACTIVE]))
 
     def _swaps(self) -> NDArray[np.uint64]:
-        """For each field with two buffers, their addresses, and the bytes of a vertex; at least one row."""
+        """For each field with two buffers, their addresses and the bytes per vertex; at least one row."""
         arrays, n = self._passes.state.arrays, max(1, self._passes.graph.n)
         swaps = np.zeros((max(1, len(self._stage.swaps)), 3), np.uint64)
         for row, name in zip(swaps, self._stage.swaps):

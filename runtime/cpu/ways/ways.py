@@ -1,8 +1,7 @@
-"""The ways in which the CPU runs a loop of supersteps, in order of preference. The first way that may run a loop runs
-the loop.
+"""The execution ways of loops on the CPU, in order of preference. The first way that may run a loop runs it.
 
-The code that prepares and runs loops, the check of options, `vlang explain` and chaos runs use this list
-(docs/internals/ways.md).
+This list is used by the code that prepares and runs loops, by the check of options, by `vlang explain` and by chaos
+runs (docs/internals/ways.md).
 """
 
 from __future__ import annotations

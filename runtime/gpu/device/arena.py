@@ -23,10 +23,10 @@ class Source(Protocol):
         """Return memory to the device once all queued work is done."""
 
     def mark(self) -> Any:
-        """Mark the work that is queued on every stream now; returns the mark, which `passed` tests."""
+        """Mark the work that is queued on every stream now; returns the mark, which is an argument of `passed`."""
 
     def passed(self, mark: Any) -> bool:
-        """Whether all work queued before a mark is done."""
+        """Return whether all work that was queued before a mark has ended."""
 
 
 @dataclass(eq=False)
@@ -94,7 +94,7 @@ class Arena:
             self._free[block.size].append((block.pointer, self._source.mark()))
 
     def borrow(self, nbytes: int) -> None:
-        """Add memory that was allocated elsewhere to the bytes in use; a negative number subtracts it.
+        """Add memory that was allocated elsewhere to the bytes in use; a negative number takes bytes away.
 
         Raises OutOfMemory.
         """
@@ -110,7 +110,7 @@ class Arena:
         return block.pointer
 
     def trim(self) -> None:
-        """Return the blocks cached for reuse to the device."""
+        """Release to the device all blocks that are cached for reuse."""
         for size, blocks in self._free.items():
             for pointer, _ in blocks:
                 self._source.release(pointer, size)
@@ -126,7 +126,10 @@ class Arena:
         self.trim()
 
     def _reused(self, size: int) -> int | None:
-        """The block of this size that was freed first, if no queued work uses it any more."""
+        """Return the block of this size that was freed first.
+
+        The result is None if there is no such block, or if queued work may still use the block.
+        """
         waiting = self._free.get(size)
         if not waiting or not self._source.passed(waiting[0][1]):
             return None

@@ -1,7 +1,7 @@
 """The resources of a GPU that a process keeps between runs: parts of graphs, idle memory, streams and loaded kernels.
 
-The first run opens a card, and it stays open until the process ends. A process that was forked from a process with an
-open card cannot use a GPU, because CUDA does not survive a fork.
+The first run opens a card, and the card stays open until the process ends. A process that was forked from a process
+with an open card cannot use a GPU, because CUDA does not survive a fork.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Lane:
     def close(self, errors: tuple[type[Exception], ...]) -> None:
         """Free the resources of the lane.
 
-        On a lost device there is nothing to free, and errors of the given types are ignored.
+        A lost device has no resources left to free. Errors of the types in `lost` are ignored.
         """
         acts: list[tuple[Callable[..., Any], tuple[int, ...]]] = [(self.staging.close, ())]
         acts += [(self._runtime.streamDestroy, (stream,)) for stream in self.streams]
@@ -88,7 +88,7 @@ class Card:
         self._reached: dict[int, bool] = {}  # by the number of another GPU, whether this one can read its memory
 
     def described(self) -> DeviceInfo:
-        """The properties of the GPU on which the choice of kernels depends."""
+        """Return the properties of the GPU that the choice of kernels depends on."""
         def attribute(name: str) -> int:
             return int(self.runtime.deviceGetAttribute(getattr(self.runtime, f"cudaDevAttr{name}"), self.gpu.index))
 
@@ -99,14 +99,14 @@ class Card:
         )
 
     def select(self) -> None:
-        """Make this the current device of the calling thread, if the process uses other devices, too."""
+        """Make this GPU the current device of the calling thread if the process also uses other devices."""
         if len(_cards) > 1:
             self.runtime.setDevice(self.gpu.index)
 
     def reach(self, index: int) -> bool:
-        """Let copies read the memory of another GPU directly, if the hardware can; returns whether it can.
+        """Let copies read the memory of another GPU directly, if the hardware supports such copies.
 
-        The calling thread must have selected this device.
+        Returns whether the copies are direct. The calling thread must have selected this device.
         """
         if index not in self._reached:
             can = self._reached[index] = bool(self.runtime.deviceCanAccessPeer(self.gpu.index, index))
@@ -119,7 +119,10 @@ class Card:
         return self._reached[index]
 
     def free_memory(self) -> int:
-        """The bytes that a run may use: free memory, and idle memory, which a run can reclaim. Raises DeviceError."""
+        """Return the bytes that a run may use: the free memory and the idle memory, which a run can free.
+
+        Raises DeviceError.
+        """
         return free_memory(self.runtime, self.gpu.index) + self._idle + self.shelf.idle
 
     # ------------------------------------------------------------------------ memory
@@ -221,7 +224,7 @@ def card_of(index: int) -> Card:
 
 
 def close_cards() -> None:
-    """Close all cards, so that the next run opens them anew; for tests."""
+    """For tests: close all cards, so that the next run opens cards again."""
     with _lock:
         for card in _cards.values():
             card.close()

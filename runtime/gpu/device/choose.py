@@ -40,7 +40,7 @@ def _factories() -> Mapping[str, Factory]:
 
 @contextmanager
 def stand_in(name: str, factory: Factory) -> Iterator[None]:
-    """A context in which `device=name` opens the device that `factory` returns, in this thread; for tests."""
+    """For tests: a context in which `device=name` opens, in this thread, the device that `factory` returns."""
     token = _FACTORIES.set({**_factories(), name: factory})
     try:
         yield
@@ -90,20 +90,23 @@ def check_names(text: object) -> None:
 
 
 def all_gpus() -> str:
-    """The name of all GPUs of this machine, such as "gpu:0,1". Raises DeviceError if there is none."""
+    """Return the name for all GPUs of this machine, such as "gpu:0,1". Raises DeviceError if there is no GPU."""
     from vlang.runtime.gpu.device.gpus import count_gpus, cuda  # start-up
 
     return "gpu:" + ",".join(map(str, range(count_gpus(cuda()[0]))))
 
 
 def open_device(name: str, gpu_memory: int | None = None) -> Device:
-    """Open the device "gpu" or "gpu:K". Raises DeviceError, which says why the device is missing."""
+    """Open the device "gpu" or "gpu:K". Raises DeviceError, whose message says why the device is not available."""
     kind, index = parse_device(name)
     return _factories()[kind](index, gpu_memory)
 
 
 def check_device(asked: str) -> None:
-    """Check that the devices requested by name exist, without opening them. Raises DeviceError if not."""
+    """Check that the devices requested by name exist, without opening them.
+
+    Raises DeviceError if a device does not exist.
+    """
     for kind, index in map(parse_device, ("gpu",) if asked == ALL_GPUS else device_names(asked)):
         if kind == "gpu":
             from vlang.runtime.gpu.device.gpus import check_gpu  # start-up
@@ -114,8 +117,8 @@ def check_device(asked: str) -> None:
 def choose(asked: str, gpu_memory: int | None, edges: int, state: Callable[[], int]) -> Choice:
     """Choose the device for a run.
 
-    "auto" means the first GPU, if it exists, if the vertex state fits into its memory, and if the graph has at least
-    AUTO_EDGES edges; otherwise the CPU.
+    "auto" chooses the first GPU if it exists, if the vertex state fits into its memory, and if the graph has at least
+    AUTO_EDGES edges. Otherwise "auto" chooses the CPU.
 
     Args:
         asked: the option `device`.

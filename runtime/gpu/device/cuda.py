@@ -103,7 +103,7 @@ class CudaDevice:
         return self._arena.budget
 
     def hand_over(self, buffer: Buffer, dtype: np.dtype[Any], count: int) -> Any:
-        """A CuPy array of shape [count] that owns the memory from now on and frees it when collected."""
+        """Return a CuPy array of shape [count] that takes over the memory, and frees it when garbage-collected."""
         import cupy  # optional
 
         assert isinstance(buffer, Block)
@@ -112,14 +112,15 @@ class CudaDevice:
         return cupy.ndarray((count,), dtype, cupy.cuda.MemoryPointer(memory, 0))
 
     def keep(self, buffer: Buffer) -> Callable[[], None]:
-        """Let memory outlive this object, but count it in the budget; returns the function that frees the memory."""
+        """Let memory outlive this object, but still count it in the budget; returns a function that frees the memory.
+        """
         assert isinstance(buffer, Block)
         pointer = self._arena.hand_over(buffer)
         self._arena.borrow(buffer.size)
         return partial(self._card.free, pointer)
 
     def borrow(self, nbytes: int) -> None:
-        """Add memory that another device object has kept to the bytes in use; a negative number subtracts it.
+        """Add memory that another device object has kept to the bytes in use; a negative number takes bytes away.
 
         Raises OutOfMemory.
         """
@@ -161,7 +162,7 @@ class CudaDevice:
     def upload(self, pointer: int, array: NDArray[Any], stream: Stream | None = None) -> None:
         """Copy a contiguous host array to the device.
 
-        An array that is not registered has been read when the call returns.
+        If the array is not registered, the call returns only after the array has been read.
         """
         _contiguous(array)
         handle, locks = self._handle(stream), process_locks()
@@ -185,7 +186,7 @@ class CudaDevice:
             self._runtime.memcpyAsync(target, source, nbytes, _DEVICE_TO_DEVICE, self._handle(stream))
 
     def reaches(self, other: object) -> bool:
-        """Whether copies from another device are direct."""
+        """Return whether copies from another device are direct, without host memory in between."""
         assert isinstance(other, CudaDevice)
         with self._guard:
             return other._index == self._index or self._card.reach(other._index)

@@ -69,7 +69,7 @@ class Guard:
     Args:
         gpu: the name of the device, for messages.
         kinds: the exceptions that CuPy raises.
-        select: makes the device that of the thread, or does nothing if the process uses no other device.
+        select: makes the GPU the current device of the thread; does nothing if the process uses no other device.
     """
 
     def __init__(self, gpu: str, kinds: tuple[type[Exception], ...], select: Callable[[], None]) -> None:

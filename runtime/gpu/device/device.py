@@ -20,7 +20,7 @@ __all__ = ["Buffer", "Device", "DeviceInfo", "Event", "Kernel", "Stream"]
 
 @dataclass(frozen=True)
 class DeviceInfo:
-    """Properties of a GPU by which kernels are chosen.
+    """Properties of a GPU that the choice of kernels depends on.
 
     Attributes:
         name: the name of the GPU.
@@ -93,19 +93,19 @@ class Device(Protocol):
         """The maximum number of bytes that may be allocated."""
 
     def keep(self, buffer: Buffer) -> Callable[[], None]:
-        """Let memory outlive this object; returns the function that frees the memory.
+        """Let memory outlive this object; returns a function that frees the memory.
 
         The memory still counts in the budget of this object. All work on the memory must have ended.
         """
 
     def borrow(self, nbytes: int) -> None:
-        """Add memory that another device object has kept to the bytes in use; a negative number subtracts it.
+        """Add memory that another device object has kept to the bytes in use; a negative number takes bytes away.
 
         Raises OutOfMemory.
         """
 
     def host(self, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """An uninitialised array in host memory, to which `download` is fast."""
+        """Return an uninitialised array in host memory that is a fast target of `download`."""
 
     def hand_over(self, buffer: Buffer, dtype: np.dtype[Any], count: int) -> Any:
         """Convert memory to an array of shape [count] that owns the memory and may outlive the device object.
@@ -129,7 +129,8 @@ class Device(Protocol):
     def upload(self, pointer: int, array: NDArray[Any], stream: Stream | None = None) -> None:
         """Copy a contiguous host array to the device.
 
-        The call returns when the copy is queued. An array that is not registered has been read when the call returns.
+        The call returns when the copy is queued. If the array is not registered, the call returns only after the array
+        has been read.
         """
 
     def download(self, array: NDArray[Any], pointer: int, stream: Stream | None = None) -> None:
@@ -146,7 +147,7 @@ class Device(Protocol):
         """
 
     def reaches(self, other: object) -> bool:
-        """Whether copies from another device are direct, and do not go through host memory."""
+        """Return whether copies from another device are direct, without host memory in between."""
 
     def copy_from(
         self, target: int, other: object, source: int, nbytes: int, stream: Stream | None = None
@@ -156,7 +157,8 @@ class Device(Protocol):
         Args:
             target: address on this device.
             other: the other device, in the same thread.
-            source: address on the other device. Its values must be there when the copy runs: `wait` for an event.
+            source: address on the other device. The caller ensures by `wait` that the values have been written when the
+                copy runs.
             nbytes: the length in bytes.
             stream: None for the default stream.
         """
@@ -207,7 +209,7 @@ class Device(Protocol):
 
         Args:
             text: CUDA C source.
-            entries: the texts of the `__global__` functions by name, which are appended to `text`.
+            entries: maps the name of each `__global__` function to its text, which is appended to `text`.
 
         Raises:
             InternalError: the compiler rejects the text. The message names the file in which the source was saved.
@@ -230,7 +232,7 @@ class Device(Protocol):
         """
 
     def resident(self, kernel: Kernel, threads: int, shared: int = 0) -> int:
-        """The number of blocks of a kernel that the device runs at the same time."""
+        """Return the number of blocks of a kernel that run at the same time on the device."""
 
     def close(self) -> None:
         """End the run: free its memory, except at most `cache` bytes that stay idle on the GPU."""

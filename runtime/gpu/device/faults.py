@@ -26,12 +26,12 @@ _ELSEWHERE = "GPU programs cannot run in this process any more; programs on the 
 
 
 def lost(error: Exception) -> bool:
-    """Whether an error of CuPy means that this process cannot use the GPU any more."""
+    """Return whether an error of CuPy means that this process can no longer use the GPU."""
     return getattr(error, "status", None) in LOST
 
 
 def fault(error: Exception, gpu: str) -> DeviceError:
-    """The DeviceError to raise for an error of CuPy; `gpu` is the name of the device in the message."""
+    """Return the DeviceError to raise for an error of CuPy. `gpu` is the name of the device in the message."""
     status = getattr(error, "status", 0)
     text = str(error).splitlines()[0] if str(error) else type(error).__name__
     if status in _BUGS:

@@ -1,4 +1,4 @@
-"""The GPUs of this machine. If there is no GPU, an error says why, and what to install or change."""
+"""The GPUs of this machine. If there is no GPU, an error gives the reason, and says what to install or change."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Gpu:
 def cuda() -> tuple[Any, Any]:
     """CuPy's modules for the CUDA runtime and driver. Raises DeviceError with the command that installs CuPy.
 
-    Importing them takes 10 ms; importing the package `cupy`, which has arrays and their functions, takes 0.2 to 0.3 s.
+    Importing the two modules takes 10 ms. Importing the complete package `cupy` takes 0.2 to 0.3 s.
     """
     try:
         from cupy_backends.cuda.api import driver, runtime  # optional
@@ -62,7 +62,7 @@ def cuda() -> tuple[Any, Any]:
 
 
 def _load_nothing_more() -> None:
-    """Keep CuPy's loader of libraries from importing all of CuPy, which it does only to write to its debug log."""
+    """Prevent CuPy's library loader from importing all of CuPy, which the loader needs only for its debug log."""
     if "cupy" not in sys.modules and "CUPY_DEBUG_LIBRARY_LOAD" not in os.environ:
         with suppress(ImportError):
             from cupy_backends.cuda import _softlink  # optional
@@ -77,7 +77,7 @@ def cuda_version(number: int) -> str:
 
 
 def count_gpus(runtime: Any) -> int:
-    """The number of GPUs, at least one. Raises DeviceError, which says why there is no GPU."""
+    """Return the number of GPUs, at least 1. Raises DeviceError, whose message says why there is no GPU."""
     try:
         found = int(runtime.getDeviceCount())
     except runtime.CUDARuntimeError as error:
@@ -115,10 +115,10 @@ def check_gpu(index: int) -> tuple[Any, Any]:
 
 
 def open_early(indices: Iterable[int]) -> Thread:
-    """Create the CUDA contexts of GPUs in another thread, so that this one can go on meanwhile; returns the thread.
+    """Create the CUDA contexts of GPUs in another thread while the calling thread continues; returns the other thread.
 
-    A context takes some tenths of a second, in which the driver does not hold the interpreter. Errors are left to the
-    calls that use the GPU later.
+    Creating a context takes some tenths of a second, during which the driver does not hold the GIL. Errors are ignored
+    here, because later calls that use the GPU report them.
     """
     def work() -> None:
         with suppress(Exception):
@@ -133,7 +133,7 @@ def open_early(indices: Iterable[int]) -> Thread:
 
 
 def gpus() -> list[Gpu]:
-    """All GPUs, at least one. Raises DeviceError, which says why there is no GPU."""
+    """Return all GPUs, at least one. Raises DeviceError, whose message says why there is no GPU."""
     runtime, _ = cuda()
     return [look(runtime, index) for index in range(count_gpus(runtime))]
 

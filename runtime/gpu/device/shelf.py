@@ -2,8 +2,8 @@
 
 Each part of a graph on the shelf is an item. Any number of runs may use an item at the same time, because items are
 never changed. An item that no run uses is idle. When a run needs memory, idle items are freed, the least recently used
-first. When a run ends, idle items are freed until the others are within a limit. If a graph is released while runs use
-its items, each item is freed when the last of these runs ends.
+first. When a run ends, idle items are freed until the remaining items are within a limit. If a graph is released while
+runs use its items, each item is freed when the last of these runs ends.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Shelf:
     def __init__(self, device: str, trim: Callable[[], None] = lambda: None) -> None:
         self._device, self._trim = device, trim
         self._runs = count()
-        self._leaving: list[Item] = []  # in use, and to be freed after that
+        self._leaving: list[Item] = []  # in use; freed after the last use
         self._items: OrderedDict[tuple[int, Hashable], Item] = OrderedDict()  # least recently used first
         self._abandoned: deque[int] = deque()
         self._lock = threading.Lock()
@@ -88,14 +88,14 @@ class Shelf:
         """Add an item.
 
         Args:
-            run: the number of the run that uses the item.
+            run: the number of the run that adds and uses the item.
             owner: the number of the graph.
             key: the key of the item.
             item: the item.
         """
         with self._lock:
             item.users.add(run)
-            if (owner, key) in self._items:  # it was made anew after a release
+            if (owner, key) in self._items:  # the item was created again after a release
                 self._unlist([(owner, key)])
             self._items[owner, key] = item
 

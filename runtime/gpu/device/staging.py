@@ -1,6 +1,6 @@
 """Uploads of pageable memory through page-locked buffers, each of which several threads fill.
 
-The driver can copy pageable memory itself, but it uses one thread (8.4 GB/s measured, on a link of 55 GB/s), and it
+The driver can also copy pageable memory, but with a single thread (8.4 GB/s measured, on a link of 55 GB/s). It also
 blocks the caller until all earlier work of the stream has ended.
 """
 
@@ -28,7 +28,7 @@ _NO_TIMING = 2  # flag of an event
 
 
 def staging_bytes(limit: int) -> int:
-    """The total bytes of all buffers under a budget of `limit` bytes."""
+    """Return the total size in bytes of all buffers under a budget of `limit` bytes."""
     return _BUFFERS * _size(limit)
 
 

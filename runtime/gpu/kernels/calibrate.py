@@ -1,10 +1,10 @@
-"""Measures atomic operations on shared memory at every degree of conflict, and derives the replication factor R.
+"""Measures atomic operations on shared memory with 1 to 32 colliding lanes, and derives the replication factor R.
 
 Garaph (USENIX ATC'17) chooses the replication factor R from the cost ratio of an atomic operation to a load. This
 module times both operations on the device, for each class of operations
 (vlang.runtime.gpu.kernels.replication.class_of). Each kind of device is measured once, and the result is cached on
-disk. With D edges per vertex, sorted by destination, min(D, 32) lanes of a warp collide without replication, and
-min(D, 32) / R lanes with R copies. A vertex then costs
+disk. Edges are sorted by destination. With D edges per vertex, min(D, 32) lanes of a warp therefore collide without
+replication, and min(D, 32) / R lanes collide with R copies. A vertex then costs
 
     D t_atomic(min(D, 32) / R) + R t_copy
 
@@ -41,7 +41,7 @@ _TRIALS = 3
 
 
 def constants_of(device: Device, text: str) -> Mapping[str, Constants]:
-    """The constants for every class of operations on a device, from the cache or measured now (0.1 s of device time).
+    """Return the constants of a device for every class of operations, from the cache or from a measurement of 0.1 s.
 
     Args:
         device: the device to measure.
@@ -82,7 +82,7 @@ def measure(device: Device, text: str, rounds: int = 128) -> Mapping[str, Consta
 
 
 def fit(atomic: Sequence[float], copy: float, default: Constants) -> Constants:
-    """The constants with the lowest cost.
+    """Return the constants with the lowest cost.
 
     Args:
         atomic: time of an operation when 1, 2, 4, ..., 32 lanes collide.
@@ -104,7 +104,7 @@ def fit(atomic: Sequence[float], copy: float, default: Constants) -> Constants:
 
 
 def _costs(times: NDArray[np.float64], copy: float) -> NDArray[np.float64]:
-    """The time per vertex: one row for each density, one column for each exponent of R."""
+    """Return the time per vertex: one row for each density, and one column for each exponent of R."""
     exponents = np.arange(MOST.bit_length())
     colliding = np.log2(np.minimum(_DENSITIES, 32)).astype(np.int64)[:, None] - exponents
     result: NDArray[np.float64] = _DENSITIES[:, None] * times[np.maximum(colliding, 0)] + (1 << exponents) * copy
@@ -112,7 +112,7 @@ def _costs(times: NDArray[np.float64], copy: float) -> NDArray[np.float64]:
 
 
 def sources() -> list[str]:
-    """The CUDA C code to append to the code of a plan: templates, followed by their entry points."""
+    """Return the CUDA C code to append to the code of a plan: templates, followed by their entry points."""
     return [_templates(), *_entries().values()]
 
 
@@ -134,7 +134,7 @@ def _entry(template: str, operation: str, names: Sequence[str]) -> tuple[str, st
 
 
 def _time(device: Device, kernel: Kernel, args: Sequence[int], shared: int, operations: int) -> float:
-    """The seconds per operation on a fully occupied device: the minimum of several trials after a warm-up."""
+    """Return the seconds per operation on a fully occupied device: the minimum of several trials after a warm-up."""
     blocks = max(1, device.resident(kernel, THREADS, shared))
     points = [device.record()]
     for _ in range(_TRIALS + 1):

@@ -2,21 +2,21 @@
 
 The kernels differ in how the edges of a row (the edges of one vertex) are distributed over lanes. For every kernel
 except "edge", the bits of a result depend only on the edges of the vertex, not on timing or page boundaries. "edge"
-combines contributions by atomic operations, whose order does not matter for integers, minima and maxima, but does for
-float sums.
+combines contributions by atomic operations. Their order changes the bits of float sums, but not of integers, minima and
+maxima.
 
 The kernels are:
 - "thread": one thread processes a row (CSR-scalar; Bell, Garland, SC'09).
 - "virtual-warp-L": L lanes of a warp process a row (virtual warps; Hong et al., PPoPP'11).
 - "warp-segmentation": a warp processes 32 rows, edge by edge (Khorasani et al., PACT'15).
 - "stream": a block processes the rows that fit into its shared memory (CSR-Stream; Greathouse, Daga, SC'14).
-- "edge": any thread of a shard's block processes an edge, by atomic operations (Garaph; Ma et al., USENIX ATC'17).
-- "edge-list": any thread of a block processes an edge of a list without order (WolfGraph; Zhu et al., FGCS'19). This
+- "edge": the threads of a block process the edges of a shard, by atomic operations (Garaph; Ma et al., USENIX ATC'17).
+- "edge-list": the threads of a block process the edges of an unsorted list (WolfGraph; Zhu et al., FGCS'19). This
   kernel needs no adjacency lists, so it runs either all passes of a program or none (`ways/listed_passes.py`).
 
 With "auto" each page uses the kernel with the lowest estimated time. The estimate is the sum of the cost of lane slots,
 the cost per vertex, and the latency of the chain of dependent steps through the longest row. A lane slot is a step of
-one lane; an idle lane that waits for a longer row in its warp costs as much as a busy one. The constants of the
+one lane. A lane that waits for a longer row of its warp costs as much as a lane that works. The constants of the
 estimate are in `Costs`.
 """
 
@@ -56,13 +56,14 @@ class Costs:
 
     Attributes:
         edge: cost per lane slot, by name of the kernel.
-        vertex: cost per vertex in addition to its edges, by name of the kernel; per lane of a vertex for virtual warps.
+        vertex: cost per vertex in addition to its edges, by name of the kernel. For virtual warps, the cost of each
+            lane of a vertex.
         word: cost per edge of moving another 4 bytes of the contribution between lanes.
-        search: cost per edge of finding the receiver, if the contribution needs it.
+        search: cost per edge of finding the receiver, if the contribution reads the receiver.
         step: latency of a load that the next load depends on.
-        strided: additional cost per edge and preceding step if one lane processes a row. The first 8 steps cost
-            nothing, because the lanes of a warp read the same cache lines; at most 40 steps are charged.
-        early: with early exit, the fraction of the edges that is read until most vertices have their final value.
+        strided: additional cost per edge for each step that a lane takes through its row on average. The first 8 steps
+            cost nothing, because the lanes of a warp read the same cache lines; at most 40 steps are charged.
+        early: the fraction of the edges that a pass with early exit reads.
     """
 
     edge: Mapping[str, float] = field(
@@ -90,7 +91,7 @@ class Choice:
     """A chosen kernel.
 
     Attributes:
-        name: the name in the option `kernel`.
+        name: the name of the kernel, as in the option `kernel`.
         template: the kernel template.
         constants: template arguments after the struct.
         reason: why this kernel was chosen.
@@ -103,7 +104,10 @@ class Choice:
 
 
 def template_of(name: str) -> tuple[str, tuple[int, ...]]:
-    """The template of a named kernel, and the template arguments after the struct. Raises BindError for other names."""
+    """Return the template of a named kernel, and the template arguments after the struct.
+
+    Raises BindError for an unknown name.
+    """
     if name not in _TEMPLATES:
         raise BindError(f"kernel is one of {', '.join(map(repr, NAMES))}, not {name!r}")
     return _TEMPLATES[name]
@@ -125,7 +129,8 @@ def choose_kernel(
         rows: the rows of the page; None for rows of equal length.
         shared: bytes of shared memory that a block may use.
 
-    Raises BindError as `choose_kernels` does.
+    Raises:
+        BindError: as for `choose_kernels`.
     """
     return choose_kernels(stage, [rows or Rows.even(vertices, edges)], asked, deterministic, table, shared)[0]
 
@@ -136,8 +141,7 @@ def choose_kernels(
 ) -> list[Choice]:
     """Choose the kernel for each page of a stage.
 
-    If a kernel that was requested by name cannot run the stage, the choice of "auto" replaces it, and the reason says
-    so.
+    If the kernel requested by name cannot run the stage, the kernel is chosen as with "auto", and the reason says so.
 
     Args:
         stage: the stage.
@@ -192,7 +196,7 @@ def _refused(name: str, stage: GpuStage, shared: int) -> str:
 
 
 def _timeless(name: str, stage: GpuStage) -> bool:
-    """Whether the bits of a result are independent of timing."""
+    """Return whether the bits of a result are independent of the timing of threads."""
     return name != "edge" or stage.exact
 
 
@@ -205,7 +209,8 @@ class _Terms:
         lanes: the number of lanes for each row.
         edge: cost per lane slot.
         vertex: cost per vertex.
-        strided: cost per lane slot and preceding step; 0 for a kernel in which several rows share a lane.
+        strided: additional cost per lane slot for each step of a lane; 0 for a kernel in which several rows share a
+            lane.
         wasteful: whether lanes wait for the longest row of their warp.
         share: the fraction of the edges that is read.
     """
@@ -249,7 +254,7 @@ class _Terms:
         return 1e-12 * (slots * edge * self.share + rows.vertices * self.vertex) + step * self._chain(rows)
 
     def _chain(self, rows: Rows) -> float:
-        """The number of dependent steps through the longest row, if a thread has four loads in flight."""
+        """Return the number of dependent steps through the longest row, if a thread has four loads in flight."""
         if self.name == "warp-segmentation":
             return (rows.longest + 31 * rows.edges / max(1, rows.vertices)) / 32 / 4
         if self.name in ("stream", "edge"):
@@ -260,8 +265,7 @@ class _Terms:
 def _fastest(
     stage: GpuStage, pages: Sequence[Rows], deterministic: bool, table: Costs, shared: int, before: str
 ) -> list[Choice]:
-    """The kernel with the least estimated time for each page; the text of its reason begins with `before`.
-    """
+    """Return for each page the kernel with the lowest estimated time. The text of its reason begins with `before`."""
     able = [_Terms.of(name, stage, table, shared) for name in _TEMPLATES
             if not _refused(name, stage, shared) and (not deterministic or _timeless(name, stage))]
     if len(pages) > 1:  # a choice for each kernel, as texts for each page would take longer than the choice

@@ -1,8 +1,8 @@
 """Entry points of the kernels: the parameters of each template, its `extern "C"` function, and its shared memory.
 
-The text of a plan has templates over the struct of a pass, but no entry points, so that only kernels that are launched
-are compiled. `entry` returns the function to append to the text, and `shared_bytes` returns the size of the dynamic
-shared memory of a launch. The constants have the same values as the constants of the same names in
+The text of a plan has templates over the struct of a pass, but no entry points. Therefore only the kernels that a run
+launches are compiled. `entry` returns the function to append to the text, and `shared_bytes` returns the size of the
+dynamic shared memory of a launch. Each constant has the same value as the constant of the same name in
 vlang/emit/cuda/skeletons/*.cuh.
 """
 

@@ -1,14 +1,14 @@
-"""The replication factor R: the number of copies of its accumulators that a shard has in shared memory.
+"""The replication factor R: the number of copies of each accumulator of a shard in shared memory.
 
 Contributions to one vertex collide in shared memory. With R copies, lane i of a warp updates copy i mod R, and the
-copies are merged pairwise at the end (Garaph, USENIX ATC'17, section 3.2). More copies mean fewer collisions, but more
-work to clear and merge them, and smaller shards.
+copies are merged pairwise at the end (Garaph, USENIX ATC'17, section 3.2). More copies mean fewer collisions, but also
+smaller shards and more work to clear and merge the copies.
 
-In Garaph R depends only on the density of the shard, R = 2^min(round(log2(E / V)), 5). But the cost of a collision also
-depends on the operation and its type: an integer addition is one instruction at any degree of conflict, while a float
-sum needs a compare-and-swap loop. Therefore the rule "auto" shifts and limits the exponent by constants for the class
-of the operation. The constants are measured on the device (see vlang.runtime.gpu.kernels.calibrate), or taken from
-language.md, section 13.
+In Garaph R depends only on the density of a shard with E edges and V vertices: R = 2^min(round(log2(E / V)), 5). But
+the cost of a collision also depends on the operation and its type: an integer addition is one instruction at any degree
+of conflict, while a float sum needs a compare-and-swap loop. Therefore the rule "auto" shifts and limits the exponent
+by constants for the class of the operation. The constants are measured on the device (see
+vlang.runtime.gpu.kernels.calibrate), or taken from language.md, section 13.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def replicas_of(
 def _exponents(
     vertices: NDArray[np.int64], edges: NDArray[np.int64], asked: str | int, constants: Constants
 ) -> NDArray[np.int64]:
-    """log2 R of each shard by the rule `asked`, before it is limited by shared memory."""
+    """Return log2 R of each shard by the rule `asked`, before R is reduced to fit into shared memory."""
     if isinstance(asked, int) or asked == "none":
         fixed = asked.bit_length() - 1 if isinstance(asked, int) else 0
         return np.full(len(vertices), fixed, dtype=np.int64)

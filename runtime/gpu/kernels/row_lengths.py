@@ -19,7 +19,7 @@ __all__ = ["LANES", "WIDTHS", "Rows", "page_rows", "whole_rows"]
 LANES = (2, 4, 8, 16, 32)
 WIDTHS = (1, *LANES)
 
-_PIECE = 1 << 15  # rows, whole warps: a thread measures so many at a time
+_PIECE = 1 << 15  # rows that a thread measures at a time, a multiple of the warp size
 
 
 class _Side(Protocol):
@@ -28,7 +28,7 @@ class _Side(Protocol):
     offsets: NDArray[np.uint64]
 
     def derived(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """An object that is created by `make` on first use of `key`."""
+        """Return the object that `make` creates on the first use of `key`."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Rows:
 
 
 def whole_rows(side: _Side) -> Rows:
-    """All rows of an adjacency direction, measured once."""
+    """Return the rows of a complete adjacency direction, measured once."""
     return cast(Rows, side.derived("row lengths", lambda: Rows.measured(side.offsets)))
 
 
@@ -75,7 +75,7 @@ def page_rows(side: _Side, lows: NDArray[np.int64]) -> list[Rows]:
 
 
 def _measured(offsets: NDArray[Any], lows: NDArray[np.int64]) -> list[Rows]:
-    """The rows of each page, from all offsets of the adjacency direction."""
+    """Measure the rows of each page from the offsets of the complete adjacency direction."""
     counts = np.maximum(1, -(-np.diff(lows) // _PIECE))
     firsts = np.cumsum(counts) - counts
     pieces = np.empty((int(counts.sum()), 2), dtype=np.int64)

@@ -102,5 +102,5 @@ _TALLIES = 8 * 4  # for each warp
 
 
 def desk_bytes(threads: int) -> int:
-    """The bytes of shared memory of a block that processes queues."""
+    """Return the bytes of shared memory that a block needs to process queues."""
     return threads // 32 * (_DESK + _TALLIES) + _BOARD

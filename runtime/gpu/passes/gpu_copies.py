@@ -1,4 +1,4 @@
-"""Copies of vertex arrays on a GPU, and comparisons of vertex arrays with copies and with values."""
+"""Copies vertex arrays on a GPU, and compares vertex arrays with copies and with single values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Copy:
 
 
 class GpuCopies:
-    """The copies that a run has on its device."""
+    """The copies of vertex arrays that a run keeps on its device."""
 
     def __init__(self, machine: GpuMachine) -> None:
         self._machine = machine
@@ -80,7 +80,7 @@ class GpuCopies:
         return self._counted()
 
     def _counted(self) -> int:
-        """The number that kernels have counted; waits for them."""
+        """Wait for the kernels, and return the number that they have counted."""
         _ = self._machine.frame  # marks the host's copy of the frame and the counts as stale
         return self._machine.counted().changed
 

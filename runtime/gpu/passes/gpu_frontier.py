@@ -18,7 +18,7 @@ _FLOATS = frozenset({"total", "bound", "delta", "worked_from", "cost"})
 
 
 def entries_of(vertices: int, edges: int) -> int:
-    """The maximum number of entries in a queue: one per vertex, and one more for every CHUNK edges of a vertex."""
+    """Return the maximum number of entries in a queue: one per vertex, plus one for every CHUNK edges of a vertex."""
     return vertices + edges // CHUNK
 
 
@@ -65,7 +65,7 @@ class Arena:
 
 
 class Control:
-    """The state of a loop over frontiers, which kernels write, and the records of the supersteps of the last launch.
+    """The state of a loop over frontiers, and the records of the supersteps of the last launch; kernels write both.
 
     The state is at `pointer` in device memory. After the state there are `rows` records of four words, one per
     superstep.
@@ -126,17 +126,19 @@ class Control:
         return self._words[len(CONTROL) : end].reshape(done, 4)
 
     def spare(self, number: int) -> int:
-        """Word `number` of the records at the time of the last `fetch`; one of the first 256."""
+        """Return word `number` (0 to 255) of the records, as of the last `fetch`."""
         return int(self._words[len(CONTROL) + number])
 
     def __getitem__(self, name: str) -> Any:
-        """The value of a word at the time of the last `fetch`."""
+        """Return the value of a word of the state, as of the last `fetch`."""
         at = CONTROL.index(name)
         return self._words[at : at + 1].view(np.float64 if name in _FLOATS else np.uint64)[0].item()
 
 
 def table_words(values: Mapping[str, int], names: Sequence[str] = TABLE) -> NDArray[np.uint64]:
-    """The words of a struct, uint64, with the given values by name and 0 otherwise. Raises KeyError for unknown names.
+    """Return the words of a struct as a uint64 array: the given values by name, and 0 elsewhere.
+
+    Raises KeyError for unknown names.
     """
     words = np.zeros(len(names), dtype=np.uint64)
     for name, value in values.items():

@@ -1,7 +1,9 @@
-"""On a GPU: for each vertex, the vertices whose field points at it, in lists that are rebuilt when the field changes.
+"""Lists on a GPU: for each vertex, the vertices whose pointer field refers to it. Lists are rebuilt when a field
+changes.
 
-A pass along pointers pulls over these lists like a pass over edges. Whether the field has changed is found on the
-device. If it has, the field is copied to the host, which sorts the vertices by it, and the lists are copied back.
+A pass along pointers pulls over these lists like a pass over edges. The device finds out whether the field has changed.
+A changed field is copied to the host, the host sorts the vertices by the value of the field, and the lists are copied
+back.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ class GpuPointed:
         self._kept: dict[str, object] = {}  # copies of the fields from which the lists were built, on the device
 
     def reserve(self) -> int:
-        """The bytes of device memory that all lists may take, with the copies of the fields."""
+        """Return the maximum bytes of device memory for all lists and for the copies of the fields."""
         n = self._machine.n
         tables = 8 * (n + 1) + 4 * n + 24 * 2 * most_segments(n) + (1 << 16)
         return len(self._uses) * (tables + 4 * n)

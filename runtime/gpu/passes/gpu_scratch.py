@@ -37,7 +37,7 @@ class _LongScratch:
 
     Attributes:
         pointer: device address of the struct LongScratch.
-        starts: device address of the offsets at which the scratch of each vertex begins.
+        starts: device address of the offsets at which the scratch memory of each vertex begins.
         count: the number of long vertices.
     """
 
@@ -55,7 +55,7 @@ def whole_name(stage: StageSpec, template: str) -> str:
 
 
 def scratch_words(structures: Sequence[str], degrees: NDArray[Any]) -> NDArray[np.uint64]:
-    """The 32-bit words of scratch memory for vertices of given degrees, uint64. scratch.cuh has the same formula.
+    """The 32-bit words of scratch memory for vertices of given degrees, uint64. scratch.cuh uses the same formula.
     """
     degree = degrees.astype(np.uint64)
     slots = degree + degree // 2 + 2
@@ -123,7 +123,10 @@ class GpuScratch:
         self._allocate_block_scratch(widest if widest > THREADS // 32 * SCRATCH_WORDS else 0)
 
     def _allocate_block_scratch(self, words: int) -> None:
-        """Allocate scratch for a number of blocks, fewer where memory is short: blocks wait for free scratch."""
+        """Allocate scratch memory for a number of blocks, or for fewer blocks if memory is short.
+
+        A block that finds no free scratch memory waits for another block.
+        """
         count = _PER_MULTIPROCESSOR * self._device.info.multiprocessors if words else 1
         flags = self._allocate(4 * count, "flags of block scratch", zeroed=True)
         while True:
@@ -138,17 +141,18 @@ class GpuScratch:
         self._device.upload(self._block_scratch, np.array([flags, count, words, memory], dtype=np.uint64))
 
     def aim(self, topologies: Mapping[str, Topology]) -> None:
-        """Write the structs with the addresses of the scratch of long vertices, after the topology was created."""
+        """Write the structs with the addresses of the scratch memory of long vertices, after the topology was created.
+        """
         for stage in self._stages:
             own, offsets = self._long_scratch[stage.name], topologies[stage.domain or "in"].offsets
             self._device.upload(own.pointer, np.array([own.starts, own.count, offsets, self._memory], np.uint64))
 
     def block_scratch(self, stage: StageSpec) -> tuple[int, ...]:
-        """The address of the struct BlockScratch; empty for a pass without scratch."""
+        """The address of the struct BlockScratch, as kernel arguments; empty for a pass without scratch memory."""
         return (self._block_scratch,) if stage.structures else ()
 
     def long_scratch(self, stage: StageSpec) -> tuple[int, ...]:
-        """The address of the struct LongScratch of a pass; empty for a pass without scratch."""
+        """The address of the struct LongScratch of a pass, as kernel arguments; empty without scratch memory."""
         return (self._long_scratch[stage.name].pointer,) if stage.structures else ()
 
     def _allocate(self, size: int, what: str, zeroed: bool = False) -> int:

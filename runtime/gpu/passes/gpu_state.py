@@ -1,8 +1,8 @@
 """The state of a run in device memory, and the frame with the addresses of the arrays for kernels.
 
-The frame is in device memory, with a mirror in host memory. Values that the host sets are collected, and written to
-the device before the next kernel. Values that kernels store (scalars, counts) are fetched all together when the host
-reads one of them.
+The frame is in device memory, with a mirror in host memory. Values that the host sets are collected, and are written to
+the device before the next kernel. When the host reads one of the values that kernels store (scalars, counts), all of
+them are fetched together.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class GpuState:
         device: the device.
         plan: the compiled program.
         n: the number of vertices.
-        blocks: the number of blocks of vertices, with a partial result each in reductions over vertices.
+        blocks: the number of blocks of vertices. A reduction over vertices has one partial result for each block.
         set_words: launches the kernel `set_words` with an address, a count, and pairs of index and value.
     """
 
@@ -135,12 +135,12 @@ class GpuState:
         return self.dtypes[slot].itemsize * self._widths[slot]
 
     def set_word(self, number: int, value: int) -> None:
-        """Set slot number `number`, to which kernels must never store."""
+        """Set slot number `number`. Kernels must never store to this slot."""
         if int(self._mirror[number]) != value:
             self._force(number, value)
 
     def _force(self, number: int, value: int) -> None:
-        """Set slot number `number`, even if the mirror has the value already."""
+        """Set slot number `number`, even if the mirror already has the value."""
         self._mirror[number] = value
         self._dirty[number] = value
 
@@ -177,7 +177,7 @@ class GpuState:
             self._stale = False
 
     def counted(self) -> Stats:
-        """The counts of the last pass; waits until the pass has ended."""
+        """Return the counts of the last pass, after waiting for the end of the pass."""
         self.refresh()
         changed, active = self._mirror[self._stats_at : self._stats_at + 2].tolist()
         return Stats(changed, active)

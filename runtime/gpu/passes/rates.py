@@ -1,10 +1,10 @@
 """Measures the rates of a device once: memory accesses, barriers, launches, and the link to the host.
 
 The choice between push, early exit and full passes uses constants that were tuned on one device (H200). Each constant
-is the cost of an edge in a complete kernel, which is more than the cost of the edge's memory accesses. For another
-device each constant is scaled by the measured times of the accesses that it includes. The measured rates of the link
-are used without scaling. The result is cached on disk. Graphs with few edges use the constants without scaling, as the
-choice hardly matters for such graphs.
+is the cost of an edge in a complete kernel, including costs beyond its memory accesses. For another device each
+constant is scaled by the measured times of the accesses that it includes. The measured rates of the link are used
+without scaling. The result is cached on disk. Graphs with few edges use the constants without scaling, as the choice
+hardly matters for such graphs.
 """
 
 from __future__ import annotations
@@ -51,12 +51,13 @@ class Rates:
         gather: a random access to 4 bytes within 16 MB.
         atomic: a random atomic minimum.
         barrier: a barrier of the whole grid.
-        launch: from the launch of a kernel until the host sees that it has ended.
+        launch: the time from the launch of a kernel until the host sees that the kernel has ended.
         start: the start of a copy from the host.
-        copied: a byte that is copied from the host.
-        direct: a byte that a kernel reads from host memory.
-        touched: the first access to a row in host memory. This is always the reference: it depends on the size of the
-            memory, and a buffer of 64 MB, which stays in the device's translation caches, takes 1 / 17 of the time.
+        copied: copying a byte from the host.
+        direct: reading a byte of host memory in a kernel.
+        touched: the first access to a row in host memory. This time is never measured, but always taken from the
+            reference, because it depends on the size of the memory. The measurement would use a buffer of 64 MB, which
+            stays in the device's translation caches and takes 1 / 17 of the time.
     """
 
     stream: float = 4 / 4.48e12
@@ -85,10 +86,10 @@ REFERENCE = Rates()
 
 
 def rates_of(device: Device, text: str, edges: int) -> Rates:
-    """The rates of a device, from the cache or measured now, which takes some tenths of a second.
+    """Return the rates of a device, from the cache or from a measurement of some tenths of a second.
 
-    Returns the reference rates for a graph with few edges, or if there is no memory for the measurement, which takes
-    64 MB on the host and 16 MB on the device.
+    For a graph with few edges, the result is the reference rates. The same holds if there is no memory for the
+    measurement, which needs 64 MB on the host and 16 MB on the device.
 
     Args:
         device: the device to measure.
@@ -164,7 +165,7 @@ def measure_rates(device: Device, text: str, rounds: int = 64, cells: int = 1 <<
 
 
 def sound(found: Mapping[str, float]) -> Rates:
-    """Measured rates, in which missing or implausible values are replaced by the reference."""
+    """Return measured rates in which the reference replaces missing or implausible values."""
     known = dict(zip((spec.name for spec in fields(Rates)), astuple(REFERENCE)))
     good = {name: value for name, value in found.items()
             if np.isfinite(value) and known[name] / _ODD < value < known[name] * _ODD}
@@ -172,7 +173,7 @@ def sound(found: Mapping[str, float]) -> Rates:
 
 
 def rate_sources() -> list[str]:
-    """The CUDA C code to append to the code of a plan: templates, followed by their entry points."""
+    """Return the CUDA C code to append to the code of a plan: templates, followed by their entry points."""
     return [_templates(), *_entries().values()]
 
 
@@ -189,7 +190,7 @@ def _entries() -> dict[str, str]:
 
 
 def _seconds(device: Device, act: Callable[[], None]) -> float:
-    """The minimum time of the work that `act` queues, over _TRIALS trials after a warm-up."""
+    """Return the minimum time of the work that `act` queues, over _TRIALS trials after a warm-up."""
     points = [device.record()]
     for _ in range(_TRIALS + 1):
         act()
@@ -199,7 +200,7 @@ def _seconds(device: Device, act: Callable[[], None]) -> float:
 
 
 def _each(device: Device, kernel: Kernel, args: tuple[int, ...], of_block: int) -> float:
-    """The seconds per operation on a fully occupied device, if a block runs `of_block` operations."""
+    """Return the seconds per operation on a fully occupied device, if each block runs `of_block` operations."""
     blocks = max(1, device.resident(kernel, THREADS))
     return _seconds(device, lambda: device.launch(kernel, blocks, THREADS, args)) / (blocks * of_block)
 

@@ -30,13 +30,13 @@ class SparseTopology:
         pages: number of pages.
         offsets: address of u64[n + 1].
         edges: number of edges.
-        segments: address of the table of segments of long vertices (see vlang.runtime.plan.plan).
+        segments: address of the table with the segments of long vertices (see vlang.runtime.plan.plan).
         segment_count: rows of that table.
         longs: address of the table of long vertices.
         long_count: rows of that table.
         reading: "rows" if kernels can read every page through its row at any time; "pages" if a page must be copied
             first (`SparseMachine.over_pages`); "either" if both work.
-        leave: if `reading` is "either", the number of frontier edges from which copying pages is cheaper.
+        leave: if `reading` is "either", the minimum number of frontier edges for which copying pages is cheaper.
     """
     rows: int
     pages: int
@@ -101,7 +101,9 @@ class SparseMachine(Protocol):
         """
 
     def needed(self, kind: str, stage: StageSpec | None, items: int, count: int, queued: bool) -> Transfer:
-        """The pages that hold edges of the active vertices, and the cheapest transfer of each; waits for the device.
+        """Return the pages that hold edges of the active vertices, and the cheapest transfer of each page.
+
+        Waits for the device.
 
         Args:
             kind: adjacency direction, "in", "out" or "both".
@@ -112,7 +114,7 @@ class SparseMachine(Protocol):
         """
 
     def over_pages(self, kind: str, stage: StageSpec | None, transfer: Transfer, launch: OnePage) -> None:
-        """Call `launch`, which queues a kernel, for each page of a transfer after the copy of the page was queued.
+        """Call `launch` for each page of a transfer, after the copy of the page was queued. `launch` queues a kernel.
 
         The kernels of several pages may run at the same time. Work that is already on the default stream runs before
         all of these kernels, and later work runs after all of them.
@@ -140,7 +142,7 @@ class SparseMachine(Protocol):
         """
 
     def over_slices(self, kind: str, stage: StageSpec | None, sliced: Sliced, launch: OneSlice) -> None:
-        """Call `launch`, which queues a kernel, for each slice of a sorted queue, as `over_pages` does for pages.
+        """Call `launch` for each slice of a sorted queue, as `over_pages` does for pages. `launch` queues a kernel.
 
         Args:
             kind: adjacency direction, "in", "out" or "both".
@@ -191,4 +193,4 @@ class SparseMachine(Protocol):
         """
 
     def counted(self) -> Stats:
-        """The counts of the last pass; waits until the pass has ended."""
+        """Return the counts of the last pass, after waiting for the end of the pass."""

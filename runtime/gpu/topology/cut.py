@@ -51,10 +51,10 @@ class Part:
 
     Attributes:
         page: the number of the page.
-        low, high: the range of its short vertices, low to high - 1.
-        first_segment, end_segment: the range of its segments, first_segment to end_segment - 1.
-        begin, end: the range of its edges, begin to end - 1.
-        row_blocks: the number of its row blocks, for pull_stream.
+        low, high: the range of short vertices in the page, low to high - 1.
+        first_segment, end_segment: the range of segments in the page, first_segment to end_segment - 1.
+        begin, end: the range of edges in the page, begin to end - 1.
+        row_blocks: the number of row blocks in the page, for pull_stream.
     """
 
     page: int
@@ -77,9 +77,10 @@ class Cut:
     """The boundaries of P pages.
 
     Attributes:
-        starts: int64[P + 1], first edge of each page, then the number of edges.
-        lows: int64[P + 1], first vertex of each page over which passes run, then the last such vertex plus 1.
-        segment_ends: int64[P + 1], first segment of each page, then S.
+        starts: int64[P + 1], the first edge of each page; the last entry is the number of edges.
+        lows: int64[P + 1], the first vertex of each page among the vertices over which passes run; the last entry is
+            the end of these vertices.
+        segment_ends: int64[P + 1], the first segment of each page; the last entry is the number of segments.
         row_blocks: int64[P], number of row blocks in each page.
     """
 
@@ -95,7 +96,7 @@ class Cut:
 
     @property
     def key(self) -> bytes:
-        """Identifies the cut among all cuts of its adjacency direction."""
+        """Identifies the cut among all cuts of the same adjacency direction."""
         return self.starts.tobytes()
 
     @property
@@ -111,7 +112,9 @@ class Cut:
 
     @staticmethod
     def of(side: Side, edges: int | None) -> Cut:
-        """Cut an adjacency into pages of at most `edges` edges, or of a single vertex or segment with more edges.
+        """Cut an adjacency into pages of at most `edges` edges.
+
+        A vertex or segment with more edges has a page of its own.
 
         If `edges` is None, there is one page. If the edges are on disk and `edges` is not None, the pages are the pages
         of the file. The result is cached in `side`.
@@ -143,7 +146,7 @@ class Sharding:
     Attributes:
         vertices: maps the density of a page (edges per vertex) to the number of vertices of a shard, at most 65536.
         replicas: maps the numbers of vertices and of edges of each shard (int64) to its replication factor (uint8).
-        key: identifies the rule, so that its shards are kept with the graph; None if they are not kept.
+        key: identifies the rule, under which the shards are cached with the graph; None if shards are not cached.
     """
 
     vertices: Callable[[float], int]
@@ -158,7 +161,7 @@ class Shards:
     Attributes:
         starts: int64[P], index in `bounds` where the bounds of each page begin.
         counts: int64[P], number of shards in each page.
-        bounds: uint32, for each page the first vertices of its shards, then the end.
+        bounds: uint32, for each page the first vertex of each of its shards, followed by the end of the last shard.
         replicas: uint8, aligned with `bounds`.
     """
 

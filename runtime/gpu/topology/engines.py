@@ -1,7 +1,7 @@
-"""The cost of each engine of transfer for a page, by the formulas of HyTGraph or by measured rates.
+"""Estimates the cost of each transfer of a page, by the formulas of HyTGraph or by measured rates.
 
-HyTGraph (Wang et al., ICDE 2023, section V-A) has three engines: copying a page whole (filter), gathering its active
-rows on the CPU and copying the gathered rows (compaction), and letting kernels read the rows in host memory
+HyTGraph (Wang et al., ICDE 2023, section V-A) has three transfer engines: copying a page whole (filter), gathering its
+active rows on the CPU and copying the gathered rows (compaction), and letting kernels read the rows in host memory
 (zero-copy).
 """
 
@@ -18,7 +18,7 @@ Float64s = NDArray[np.float64]
 
 _LINE, _REQUESTS = 128, 256  # bytes of a request of memory, and requests in a packet of PCIe 3 (m and MR)
 _GAMMA = 0.625  # the fixed part of the round trip of a packet in reads in place
-_ALPHA, _BETA = 0.8, 0.4  # compaction must be so much cheaper than a copy, and than reads in place
+_ALPHA, _BETA = 0.8, 0.4  # factors by which compaction must be cheaper than a copy, and than reads in place
 _INDEX = 4  # bytes of the place of a packed row (d2)
 
 
@@ -26,7 +26,7 @@ def choose_transfer(
     marks: Marks, page_edges: NDArray[np.int64], edge_bytes: int, cached: NDArray[np.bool_], link: Link,
     readable: bool, packing: Packing | None = None, asked: str = "auto", published: bool = False,
 ) -> Transfer:
-    """The transfer of every page with active edges.
+    """Choose the transfer of every page with active edges.
 
     Pages on the device need no transfer, and are listed as whole pages.
 
@@ -63,9 +63,9 @@ def choose_transfer(
 def _measured_costs(
     marks: Marks, page_edges: NDArray[np.int64], edge_bytes: int, link: Link, packing: Packing | None
 ) -> tuple[Float64s, Float64s, Float64s]:
-    """The seconds that each engine takes for the active edges of each page: whole, in place, packed; float64[P] each.
+    """The seconds of each engine for the active edges of each page: whole, in place and packed; float64[P] each.
 
-    The CPU gathers rows while the rows that it gathered before are being copied.
+    The CPU gathers rows while the rows gathered before are being copied.
 
     Args:
         marks: the active edges.
@@ -88,10 +88,10 @@ def _measured_costs(
 def _published_choice(
     marks: Marks, page_edges: NDArray[np.int64], edge_bytes: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """The pages to read in place, and the pages to pack, by HyTGraph's formulas 1 to 3 and its algorithm 1; bool[P].
+    """The pages to read in place and the pages to pack, bool[P] each, by formulas 1 to 3 and algorithm 1 of HyTGraph.
 
-    The unit of costs is the round trip of a full packet. The memory requests of rows are counted exactly, including the
-    requests that unaligned row ends add.
+    The unit of cost is the round trip of a full packet. The count of memory requests is exact: it includes the
+    additional requests for unaligned row ends.
 
     Args:
         marks: the active edges.

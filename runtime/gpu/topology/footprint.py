@@ -1,4 +1,4 @@
-"""The layout of a topology in device memory: tables, and either all edges, if they fit, or slots for pages."""
+"""The layout of a topology in device memory: tables, and either all edges (if they fit) or slots for pages."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Use:
 
     Attributes:
         columns: (name, dtype) of each edge column, in the order of a page's row.
-        sharding: the rule for shards, if the pass runs with pull_shards; otherwise None.
+        sharding: the rule for shards if the kernel of the pass is pull_shards; otherwise None.
     """
 
     columns: tuple[tuple[str, str], ...] = ()
@@ -74,7 +74,7 @@ class Stored:
         return self.source is not None or self.read is not None
 
     def piece(self, part: Part, views: PageViews | None) -> NDArray[Any]:
-        """The values for the edges of a page; `views` has the page if it was read from disk."""
+        """The values for the edges of a page. `views` holds the page if it was read from disk."""
         if self.source is not None:
             return self.source[part.begin : part.end]
         assert self.read is not None
@@ -89,13 +89,13 @@ class Footprint:
     Attributes:
         cut: the boundaries of pages.
         shards: the shards of the pages, by name of the `Use`.
-        tables: the offset of each table that depends on the graph and the cut alone, by name.
-        shared_bytes: the size of all of these tables.
-        own: the offset of each table of the run, by name.
-        own_bytes: the size of all of these tables.
+        tables: the offset of each shared table by name. A shared table depends only on the graph and the cut.
+        shared_bytes: the total size of the shared tables.
+        own: the offset of each table of the run by name.
+        own_bytes: the total size of the tables of the run.
         places: the offset of each array in a slot, by key.
-        slot_bytes: the size of a slot, or of all arrays.
-        slots: the number of slots; 0 if the whole adjacency stays on the device, in a single slot.
+        slot_bytes: the size of a slot. The slot holds the complete arrays if all edges stay on the device.
+        slots: the number of slots for pages; 0 if the whole adjacency stays on the device.
     """
 
     cut: Cut
@@ -120,7 +120,7 @@ class Footprint:
 
     @property
     def least(self) -> int:
-        """The minimum bytes of device memory for these pages."""
+        """The minimum bytes of device memory with which these pages can be processed."""
         return self.table_bytes + (1 if self.resident else _fewest(self.cut)) * self.slot_bytes
 
 
@@ -183,8 +183,8 @@ def share_memory(
     """Divide `free` bytes among several adjacency directions; returns the bytes of each.
 
     If not all directions fit completely, the smallest directions stay on the device, as long as the others can still be
-    streamed. The remaining bytes are divided among the other directions in proportion to their sizes. Directions that
-    no loop is expected to read get memory for few pages only, unless the others are on the device completely.
+    streamed. The remaining bytes are divided among the other directions in proportion to their sizes. A direction that
+    no loop is expected to read gets memory for a few pages only, unless all other directions fit completely.
 
     Args:
         sides: the edges of each direction.
@@ -226,7 +226,7 @@ def share_memory(
 
 
 def _refusal(what: str, n: int, least: Sequence[Footprint], whole: int, free: int, taken: int) -> OutOfMemory:
-    """An error that says what is needed and what is available, and gives advice."""
+    """Return an error that says how much memory is needed and available, and gives advice."""
     tables, need = sum(found.table_bytes for found in least), sum(found.least for found in least)
     pages = "the only page" if max(found.cut.pages for found in least) == 1 else "two pages"
     return OutOfMemory(
@@ -243,7 +243,7 @@ def _edges(page_size: int) -> int:
 def _whole(
     side: Side, uses: Mapping[str, Use], arrays: Sequence[Stored], page_size: int | None
 ) -> Footprint:
-    """The layout with all edges on the device, which is cached in `side`."""
+    """Return the layout with all edges on the device. The layout is cached in `side`."""
     cut = Cut.of(side, None if page_size is None else _edges(page_size))
     rules = [use.sharding.key for use in uses.values() if use.sharding]
     if None in rules:  # its shards are not kept with the graph
@@ -262,8 +262,8 @@ def _fewest(cut: Cut) -> int:
 def _sizes(arrays: Iterable[Stored], edges: int, free: int) -> list[int]:
     """Page sizes to try, in edges, from the best one down to the smallest.
 
-    The host must queue all pages of a sweep while the link copies the pages that are not on the device. So pages are
-    larger, and fewer, if more of the edges are on the device.
+    The host must queue all pages of a sweep while the link copies the missing pages. The more edges are already on the
+    device, the shorter this time is, so pages are larger and fewer.
 
     Args:
         arrays: the arrays of a page.

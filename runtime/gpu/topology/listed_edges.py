@@ -1,6 +1,6 @@
-"""A list of edges on a GPU, in the order of its file: on the device if it fits, else streamed part by part.
+"""A list of edges for a GPU, in the order of the file: on the device if the list fits, otherwise streamed part by part.
 
-Parts are runs of consecutive edges, so nothing is sorted or computed before the first pass.
+A part is a range of consecutive edges, so no sorting or other computation is needed before the first pass.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ListedEdges:
         edges: the edges in host memory.
         stages: the passes over edges.
         parts: the parts of the graph that the run uses on the device.
-        page_size: the bytes of the tails of the edges in a part; None for the best size.
+        page_size: the size of a part, in bytes of edge tails; None for the best size.
         streams: the number of streams that copy parts; 0 for the default.
 
     Attributes:
@@ -158,7 +158,7 @@ class ListedEdges:
 
     # ------------------------------------------------------------------------- passes
     def sweep(self, launch: OnPart) -> None:
-        """Call `launch` for every part, in a slot that has its edges; copies overlap with kernels."""
+        """Call `launch` for every part, with a slot that holds the edges of the part. Copies overlap with kernels."""
         if self.resident:
             if self.count:
                 launch(0, self.count, None)
@@ -175,9 +175,10 @@ class ListedEdges:
     def one_by_one(self) -> Iterator[tuple[Sequence[tuple[int, int]], Event | None]]:
         """Load the parts one after the other.
 
-        Yields for each part the slots whose edges may be processed together, as pairs of slot and number of edges: the
-        slot of the part, and the slots of the parts before it. Also yields an event after the copy of the next part;
-        None for the last part. Before the caller asks for the next part, its work on the slots must have ended.
+        For each part, yields a list and an event. The list has a pair (slot, number of edges) for the part, and for the
+        most recent earlier parts that are still in slots. The event follows the copy of the next part; for the last
+        part, it is None. Before the caller requests the next part, the work that the caller queued on the slots must
+        have ended.
         """
         device, order = self._device, self._order()
         ahead = max(1, min(_AHEAD, self.slots // 2))
@@ -192,7 +193,7 @@ class ListedEdges:
             yield recent, copied[number + 1] if number + 1 < len(order) else None
 
     def _order(self) -> Sequence[int]:
-        """The parts, in alternating direction from pass to pass, so that a pass begins with the parts in the slots."""
+        """Yield the parts, in alternating direction from pass to pass: a pass begins with the parts in the slots."""
         order = range(-(-self.count // self._edges))
         self._forward = not self._forward
         return order[::-1] if self._forward else order
@@ -201,7 +202,7 @@ class ListedEdges:
         return min(self._edges, self.count - part * self._edges)
 
     def _load(self, part: int) -> Stream:
-        """Copy a part into its slot, unless the slot has it; returns the stream in which the slot is used."""
+        """Copy a part into its slot unless the slot holds the part; returns the stream in which the slot is used."""
         slot, first = part % self.slots, part * self._edges
         stream = self._streams[slot % len(self._streams)]
         if self._held[slot] == part:

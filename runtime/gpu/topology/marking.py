@@ -41,7 +41,7 @@ def choose_pages(
         name: the name of the `Use`.
         marks: the active edges.
         asked: the option `transfer`.
-        published: whether to choose by published formulas.
+        published: whether to choose by the published formulas of HyTGraph.
         packing: the speed at which the CPU gathers rows; None if it does not gather rows.
     """
     if topology.resident:
@@ -56,7 +56,7 @@ def choose_pages(
 
 
 def count_in_place(topology: Topology, name: str, edges: int) -> None:
-    """Count edges that a launch has read through `Topology.rows`: those of pages outside of the slots as read in place.
+    """Count edges that a launch has read through `Topology.rows`. Edges of pages without a slot count as read in place.
 
     The edges are assumed to be spread evenly over all pages.
 

@@ -1,8 +1,9 @@
-"""Gathers the rows of active vertices on the CPU into page-locked buffers, for one copy to the device.
+"""Gathers the rows of active vertices on the CPU into page-locked buffers. Each buffer is copied to the device as a
+whole.
 
-A batch is one buffer, which is copied as a whole into a slot of the topology. A batch is a small page: it has a page
-row, the position of each entry's edges, and the arrays over edges. Several threads fill a buffer while earlier buffers
-are being copied (Subway; HyTGraph's engine of compaction, ICDE 2023, section VI-C).
+A batch is one filled buffer, which is copied as a whole into a slot of the topology. Like a page, a batch has a page
+row and the arrays over edges. In addition, it has the position of each entry's edges. Several threads fill a buffer
+while earlier buffers are being copied (Subway; HyTGraph's engine of compaction, ICDE 2023, section VI-C).
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class Packer:
         slot_bytes: the size of a slot.
 
     Attributes:
-        packing: the speed of gathering.
+        packing: the measured speed at which rows are gathered.
 
     Raises:
         MemoryError: there is no host memory for the buffers.
@@ -86,7 +87,7 @@ class Packer:
 
     @staticmethod
     def fits(arrays: Sequence[Stored], slot_bytes: int) -> bool:
-        """Whether a slot can hold at least one entry of any length."""
+        """Return whether a slot can hold at least one entry, however many edges the entry has."""
         each = sum(array.itemsize for array in arrays)
         return slot_bytes >= _HEAD + _ALIGNED * (len(arrays) + 1) + 4 + CHUNK * each
 
@@ -113,7 +114,7 @@ class Packer:
         self.packing.learn(len(entries), total * self._each, spent)
 
     def copied(self, batch: Batch, event: Event) -> None:
-        """Record the event after the copy of a batch."""
+        """Record an event after the copy of a batch."""
         self._copied[batch.turn] = event
 
     def aim(self, batch: Batch, slot: int) -> None:
@@ -134,7 +135,7 @@ class Packer:
 
     # ---------------------------------------------------------------------------------------------------- batches
     def _spans(self, entries: Uint64s) -> NDArray[np.int64]:
-        """Replace each entry by the span of its edges; returns the number of edges of each group of entries."""
+        """Replace each entry by the range of its edges; returns the number of edges of each group of entries."""
         group, count = self._group, len(entries)
         sums = np.zeros(-(-count // group), np.int64)
         work = kernels("pack")["spans"]
@@ -143,7 +144,8 @@ class Packer:
         return sums
 
     def _end(self, sums: NDArray[np.int64], first: int, count: int) -> int:
-        """The end of the groups, from `first` on, that fit into one buffer together; at least one group is taken."""
+        """The end of the groups from `first` on that together fit into one buffer; the result has at least one group.
+        """
         ends = np.cumsum(sums[first:]) * self._each
         entries = np.minimum(count, self._group * np.arange(first + 1, len(sums) + 1)) - self._group * first
         return first + max(1, int(np.searchsorted(ends + 4 * entries, self._size - self._fixed, side="right")))

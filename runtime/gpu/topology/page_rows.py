@@ -1,4 +1,6 @@
-"""The page rows: for each page, the addresses of its arrays, which kernels read (see vlang.runtime.plan.plan)."""
+"""The page rows. The row of a page has the addresses of its arrays, and kernels read the row (see
+vlang.runtime.plan.plan).
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,8 @@ class Table:
         address: device address of u64[P, ROW_WORDS], the rows.
         shards: int64[P], number of shards in each page; 0 without sharding.
         most_cells: int64[P], for each page the maximum of vertices x replicas over its shards.
-        layout: uint64[3, ROW_WORDS]: for each pointer of a row, bytes per edge, offset in a slot, address in host
-            memory.
+        layout: uint64[3, ROW_WORDS], for each pointer of a row: the bytes per edge, the offset in a slot, and the
+            address in host memory.
         layout_address: the device address of `layout`.
         words: uint64[P, ROW_WORDS], the initial rows.
         at: for each page, the address of the slot that its row points to; 0 for host memory.
@@ -59,7 +61,7 @@ class Table:
         return int(self.words[page, ROW_SHARDS])
 
     def pointing(self) -> NDArray[np.uint64]:
-        """The current rows, computed as in the kernel `aim_row`, uint64[P, ROW_WORDS]."""
+        """Return the current rows, uint64[P, ROW_WORDS], as the kernel `aim_row` computes them."""
         rows, slots = self.words.copy(), np.array(self.at, dtype=np.uint64)
         for word in np.flatnonzero(self.layout[0]):
             size, place, host = self.layout[:, word]
@@ -79,7 +81,7 @@ def make_table(
         layout: the layout of the device memory.
         arrays: the arrays over edges, by key.
         table_at: maps the name of a table to its device address.
-        memory: the device addresses of arrays by key if they are resident.
+        memory: the device addresses of resident arrays by key.
         host: the addresses of arrays in host memory for kernels, by key; 0 if kernels cannot read an array.
     """
     words = {ROW_TARGETS: TARGETS} | {ROW_COLUMNS + k: column_key(*c) for k, c in enumerate(use.columns)}

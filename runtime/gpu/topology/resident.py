@@ -1,6 +1,6 @@
 """The parts of a graph that a run uses on a device: parts that earlier runs left there, and parts that the run adds.
 
-A part is adjacency lists, a column, degrees or a table that depends on the graph alone, never on a program's values.
+A part is adjacency lists, a column, degrees, or a table. Parts depend only on the graph, never on a program's values.
 Each part has a key, is copied once, and is never changed. Parts stay on the device when the run ends, within the limits
 of `vlang.runtime.gpu.device.shelf`. Runs in several threads may share a part.
 """
@@ -27,7 +27,7 @@ class Resident:
 
     Args:
         device: the device of the run.
-        copies: the parts of the graph that devices keep between runs; None if `close` shall free all parts.
+        copies: the parts of the graph that devices keep between runs; None if `close` must free all parts.
     """
 
     def __init__(self, device: Device, copies: DeviceCopies | None = None) -> None:
@@ -42,7 +42,7 @@ class Resident:
 
     @contextmanager
     def opening(self) -> Iterator[None]:
-        """A context in which a run puts its parts on the device, while other runs on the graph wait to use them."""
+        """A context in which a run puts its parts on the device; other runs that need parts of the graph wait."""
         with self._copies.lock:
             self._device.shelf.touch(self._copies.number)
             yield
@@ -52,11 +52,11 @@ class Resident:
         """The device address of a part.
 
         Args:
-            key: identifies the part among all parts of the graph, and everything that its values depend on.
+            key: identifies the part among all parts of the graph. Parts with different values have different keys.
             nbytes: the size of the part in bytes.
             what: the name of the part, for users and error messages.
-            fill: a function that queues the work to write the values of a new part to an address. `fill` is None if the
-                caller writes the values later, and then calls `filled`.
+            fill: a function that queues the work to write the values of a new part to an address. If `fill` is None,
+                the caller writes the values later, and then calls `filled`.
 
         Raises:
             OutOfMemory: there is no memory for the part.
@@ -83,7 +83,7 @@ class Resident:
         return key in self._empty
 
     def filled(self, key: Hashable) -> None:
-        """Record that the work which writes the values of a part is queued."""
+        """Record that the work that writes the values of a part is queued."""
         self._empty.discard(key)
 
     def lock(self, key: Hashable, what: str, array: NDArray[Any]) -> int:
@@ -94,7 +94,7 @@ class Resident:
         return address
 
     def publish(self) -> None:
-        """Wait until new parts are written, and put them on the shelf, where later runs find them."""
+        """Wait until new parts are written, and put them on the shelf for later runs."""
         ready = [key for key in self._new if key not in self._empty]
         if not ready and not self._locks:
             return

@@ -26,7 +26,7 @@ Prepare = Callable[[str, int, Sequence[int], Stream | None], None]
 def upload_tables(
     device: Device, prepare: Prepare, side: Side, layout: Footprint, parts: Sequence[Part], at: int
 ) -> None:
-    """Write the tables that depend on the graph and the cut alone.
+    """Write the tables that depend only on the graph and the cut.
 
     Args:
         device: the device.
@@ -63,7 +63,7 @@ def upload_own(device: Device, at: int, layout: Footprint, tables: Mapping[str, 
         values |= {f"bounds:{name}": shards.bounds, f"replicas:{name}": shards.replicas}
     for name, table in tables.items():
         values |= {f"rows:{name}": table.words, f"layout:{name}": table.layout}
-    block = np.zeros(layout.own["marks"], dtype=np.uint8)  # kernels write marks and what follows
+    block = np.zeros(layout.own["marks"], dtype=np.uint8)  # kernels write the tables from `marks` on
     for name, array in values.items():
         block[layout.own[name] :][: array.nbytes] = array.reshape(-1).view(np.uint8)
     if len(block):
@@ -106,7 +106,8 @@ class ResidentEdges:
         """Copy the missing values to the device.
 
         Returns:
-            The keys of the arrays that were missing, some of which kernels compute, and the number of bytes copied.
+            The keys of the arrays that were missing, and the number of bytes copied. Kernels compute some of these
+            arrays.
         """
         missing = [self._arrays[key] for key in self.missing]
         for array in missing:
@@ -117,7 +118,10 @@ class ResidentEdges:
         return self.missing, len(self._side) * sum(array.itemsize for array in missing if array.copied)
 
     def filled(self) -> None:
-        """Record that the work which writes all values is queued. Edges from disk are then kept for later runs."""
+        """Record that the work that writes all values is queued.
+
+        Edges read from disk can then be kept for later runs.
+        """
         for key in self.missing:
             self._parts.filled(self._keys[key])
         self.missing = []

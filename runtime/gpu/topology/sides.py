@@ -36,8 +36,9 @@ Values = Callable[[PageViews], NDArray[Any]]
 
 
 class DiskPages:
-    """The pages of a graph on disk, for one run on a device. Implements `PageReader`, see
-    `vlang.runtime.storage.reading.ring`.
+    """The pages of a graph on disk, for one run on a device.
+
+    Implements `vlang.runtime.storage.reading.ring.PageReader`.
 
     Args:
         device: the device that the pages are copied to.
@@ -57,7 +58,8 @@ class DiskPages:
         return self._ring.reading
 
     def side(self, kind: str) -> DiskSide:
-        """The edges of a direction, whose offsets are computed once, from degrees. Raises DiskError and GraphError."""
+        """The edges of a direction; its offsets are computed once, from the degrees. Raises DiskError and GraphError.
+        """
         kind = kind if self.stored.directed else "in"
         if kind not in self._sides:
             self._sides[kind] = DiskSide(self, kind)
@@ -104,9 +106,9 @@ class DiskSide:
         kind: the stored direction.
         n: the number of vertices.
         offsets: uint64[n + 1].
-        starts: int64[P + 1], the first edge of each page, then the number of edges.
+        starts: int64[P + 1], the first edge of each page; the last entry is the number of edges.
         firsts: int64[P], the first vertex of each page.
-        span: the first vertex over which passes run, and the last one plus 1.
+        span: the first vertex over which passes run, and the last such vertex plus 1.
     """
 
     def __init__(self, pages: DiskPages, kind: str) -> None:
@@ -125,7 +127,7 @@ class DiskSide:
         return int(self.starts[-1])
 
     def derived(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """An object that is derived from the offsets, and created by `make` on first use of `key`."""
+        """Return the object that `make` creates from the offsets on the first use of `key`."""
         if key not in self._derived:
             self._derived[key] = make()
         return self._derived[key]
@@ -140,7 +142,7 @@ class DiskSide:
             yield from stream
 
     def _check(self, stored: StoredEdges) -> None:
-        """Raise GraphError unless each page has all edges of its short vertices, and whole segments.
+        """Raise GraphError unless each page has all edges of its short vertices and only whole segments.
 
         Kernels require such pages.
         """
@@ -191,13 +193,14 @@ def _column(name: str, stored: StoredEdges, dtype: str, views: PageViews) -> NDA
 
 def arriving_pages(device: Device, side: Side, pages: Sequence[int], copied: list[Event]
                    ) -> Generator[tuple[int, PageViews]]:
-    """Read pages from disk, and yield them as they arrive. A buffer is reused only after the copy of its page.
+    """Read pages from disk, and yield them as they arrive. A buffer is reused only after its page was copied.
 
     Args:
         device: the device to which the caller copies the pages.
         side: the edges, which are on disk if there are any pages.
         pages: the numbers of the pages.
-        copied: events after the copies that the caller has queued; cleared after each batch.
+        copied: a list to which the caller adds an event after each copy that it queues. The list is cleared after each
+            batch.
     """
     if not pages:
         return

@@ -20,7 +20,7 @@ class SliceWork(NamedTuple):
     """The arguments of a kernel over a slice; all addresses are device addresses.
 
     Attributes:
-        rows: address of the page rows of the pages with the edges of the slice.
+        rows: address of the rows of the pages that hold the edges of the slice.
         pages: the number of these page rows.
         entries: address of the entries, u64[heavy + light].
         heavy, light: the numbers of heavy and of light entries.
@@ -43,11 +43,11 @@ OneSlice = Callable[[SliceWork, Stream | None], None]
 def sweep_slices(topology: Topology, name: str, sliced: Sliced, launch: OneSlice, packer: Packer | None) -> None:
     """Call `launch` for every slice. Later work on the default stream waits for all slices.
 
-    The kernels that read rows in place are launched first, because they need no copies. Then other pages are copied,
-    while the CPU gathers rows.
+    The kernels that read rows in place need no copies, and are launched first. Then the other pages are copied while
+    the CPU gathers rows.
 
     Args:
-        topology: the adjacency. It may be resident if a loop reads another direction that is not.
+        topology: the adjacency, which may be resident even though another direction that the loop reads is streamed.
         name: the name of the `Use`.
         sliced: the slices.
         launch: queues the kernel of a slice.

@@ -1,7 +1,8 @@
 """Slices of a queue of active vertices, which is sorted by page and by transfer; each launch processes one slice.
 
-Whole pages have one slice each. All pages that are read in place share one slice, and all pages whose rows the CPU
-gathers share another slice. The entries without edges are a third slice. Heavy entries come first in each slice.
+Each page that is copied whole has its own slice. All pages that are read in place share one slice. All pages whose rows
+the CPU gathers share another slice. The entries without edges form the last slice. In each slice, heavy entries come
+before light entries.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ __all__ = ["Slice", "Sliced", "cut_slices"]
 
 @dataclass(frozen=True)
 class Slice:
-    """A part of a sorted queue: heavy entries from number `first` on, then light entries."""
+    """A part of a sorted queue: consecutive heavy entries and consecutive light entries."""
 
     first: int = 0
     heavy: int = 0
@@ -60,9 +61,9 @@ class Sliced:
 
 
 def cut_slices(marks: Marks, transfer: Transfer, queue: int) -> tuple[Sliced, NDArray[np.uint64]]:
-    """The slices of a queue, and for each page the places of its first heavy and its first light entry, uint64[P+1, 2].
+    """The slices of a queue, and for each page the positions of the first heavy and light entries, uint64[P + 1, 2].
 
-    The last row of the places is for entries without edges.
+    The last row of the positions is for entries without edges.
     """
     pages = len(marks.vertices)
     light = marks.vertices - marks.heavy

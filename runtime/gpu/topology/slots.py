@@ -1,4 +1,4 @@
-"""The slots of device memory, which are a cache of pages, and the order in which a pass processes pages."""
+"""The slots of device memory, which cache pages, and the order in which a pass processes pages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Slot:
     Attributes:
         address: the device address.
         page: the number of the page in the slot; None if the slot is empty.
-        held: the keys of the page's arrays that have been copied.
+        held: the keys of those arrays of the page that have been copied.
         used: an event after the last work on the slot; None if there was no work.
     """
 
@@ -32,9 +32,9 @@ class Slot:
 class Slots:
     """Slots in the order of their last use, oldest first.
 
-    A page that is not cached replaces the oldest page that the same pass does not need any more. A pass processes
-    cached pages first, so no page is evicted before the pass has used it, and every slot has a page that the next full
-    pass can use. If the least recently used page were replaced, passes in page order would find no page in the cache.
+    A page that is not cached replaces the oldest page that the pass no longer needs. A pass processes cached pages
+    first. Therefore no page is evicted before the pass has used it, and every slot holds a page that the next full pass
+    can use. With plain LRU replacement, passes in page order would never find a page in the cache.
     """
 
     def __init__(self, addresses: Sequence[int]) -> None:
@@ -66,9 +66,9 @@ class Slots:
         return slot
 
     def order(self, pages: Sequence[int], ahead: int) -> Iterator[int]:
-        """The order in which a pass processes its pages: `ahead` cached pages, then missing and cached pages in turn.
+        """Yield pages in the order of processing: `ahead` cached pages, then missing and cached pages in turn.
 
-        So copies can begin at once, each into a slot whose page has been processed.
+        With this order copies can begin early, each into a slot whose page has been processed.
         """
         asked = set(pages)
         cached = [slot.page for slot in self._slots.values() if slot.page is not None and slot.page in asked]

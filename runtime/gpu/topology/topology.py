@@ -5,10 +5,10 @@ device memory is divided into slots of one page each. Pages are copied into slot
 there until they are evicted. Kernels over few vertices may read other pages directly from host memory. Edges on disk
 are read into page-locked buffers (`vlang.runtime.gpu.topology.sides`), and copied page by page as they arrive.
 
-Work that the caller queued on its stream before a call of `sweep` or `rows` runs before the kernels of the call, and
-later work runs after them. Only copies of pages may start earlier, when their slot is free. A slot is overwritten only
-after the last work on it has ended. The row of a page changes only when the page moves, in the stream of the kernel
-that reads the row next.
+Work that the caller queued on its stream before a call of `sweep` or `rows` runs before the kernels of the call. Work
+that the caller queues later runs after these kernels. Only copies of pages may start earlier, when their slot is free.
+A slot is overwritten only after the last work on it has ended. The row of a page changes only when the page moves. The
+change runs in the stream of the kernel that reads the row next.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Topology:
         prepare: queues kernels that prepare the topology.
         side: the edges.
         uses: the arrays of a page that passes read, by name of the `Use`.
-        memory: the bytes that the topology may use; None for the rest of the budget.
+        memory: the bytes that the topology may use; None for the unused part of the budget.
         page_size: bytes of neighbours in a page; None for one page if all edges fit, otherwise 8 to 16 MiB.
         streams: the number of streams for copies and kernels; 0 for the best number.
         link: the cost of moving edges; None for the default.
@@ -67,7 +67,7 @@ class Topology:
         traffic: bytes and pages moved so far.
 
     Raises:
-        OutOfMemory: two pages do not fit beside the tables.
+        OutOfMemory: there is no memory for two pages in addition to the tables.
         GraphError: a column does not fit its type.
     """
 
@@ -148,7 +148,7 @@ class Topology:
     def _open(self, uses: Mapping[str, Use], streams: int) -> None:
         """Find or copy the tables.
 
-        If the edges are resident, then find or copy them; otherwise create slots and streams.
+        If the edges are resident, also find or copy the edges; otherwise create slots and streams.
         """
         layout, rows, what = self.layout, long_rows(self.side), f"tables of {self._what}"
         self.segment_count, self.long_count = len(rows.segments), len(rows.longs)
@@ -197,7 +197,10 @@ class Topology:
         self._edges.filled()
 
     def _make_places(self, table: Table, part: Part, places: int, stream: Stream | None) -> None:
-        """Compute the indices of cells in shards for the edges of a page; `places` is the address for edge 0."""
+        """Compute the index of each edge's cell in its shard, for the edges of a page.
+
+        `places` is the address for edge 0.
+        """
         count = int(table.shards[part.page])
         if count:
             args = (self.offsets, table.bounds(part.page), places % (1 << 64), 0, count)
@@ -205,9 +208,9 @@ class Topology:
 
     # ---------------------------------------------------------------------------------- passes
     def sweep(self, name: str, launch: Launch, transfer: Transfer | None = None, stream: Stream | None = None) -> None:
-        """Call `launch`, which queues kernels, for every page or for the pages of a transfer.
+        """Call `launch` for every page, or for the pages of a transfer. `launch` queues kernels.
 
-        The order of pages is not fixed. Each page is processed in the stream that its edges were copied in. Later work
+        The order of pages is not fixed. Each page is processed in the stream in which its edges were copied. Later work
         on the caller's stream waits for all pages. If all edges are resident, all pages use the caller's stream.
 
         Args:
@@ -259,10 +262,10 @@ class Topology:
     def _bring(
         self, table: Table, part: Part, awaited: set[int], begin: Event, views: PageViews | None = None
     ) -> tuple[Slot, Stream]:
-        """Find or fill the slot of a page; returns the slot, and the stream in which the copies of its arrays end.
+        """Find or fill the slot of a page; returns the slot, and the stream with the last copy of its arrays.
 
-        `views` has the page if it was read from disk. All arrays of such a page are copied, so that the page need not
-        be read again for another `Use`.
+        `views` holds the page if it was read from disk. All arrays of such a page are copied, so that another `Use`
+        does not read the page again.
         """
         slot = self._slots.find(part.page)
         work = self._cached
@@ -311,7 +314,7 @@ class Topology:
 
     # ---------------------------------------------------------------------- passes over few vertices
     def rows(self, name: str, stream: Stream | None = None) -> int:
-        """The device address of the page rows, for kernels on `stream` that may read any page; `readable` must be true.
+        """The device address of the page rows, for kernels on `stream` that may read any page. `readable` must be true.
 
         Rows of cached pages point to device memory, and other rows to host memory. After this call every sweep updates
         the rows.
@@ -331,7 +334,7 @@ class Topology:
                 self.device.upload(table.address, table.pointing(), stream)
 
     def over_few(self, name: str, *args: int | str) -> None:
-        """Queue a kernel over active vertices that is not a template.
+        """Queue a kernel over active vertices. The kernel is not a template.
 
         An argument that is a string stands for the address of a table.
         """
@@ -344,7 +347,10 @@ class Topology:
 
     @property
     def beside(self) -> Stream | None:
-        """The stream for kernels over pages that need no copies: the default stream if all edges are resident."""
+        """Return the stream for kernels over pages that need no copies.
+
+        If all edges are resident, this is the default stream.
+        """
         return None if self.resident else self._cached
 
     def borrow(self, number: int) -> tuple[Slot, Stream]:

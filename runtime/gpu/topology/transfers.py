@@ -1,10 +1,10 @@
 """The transfer of a page's edges to a kernel: from the cache, by a copy of the page, or by direct reads of host memory.
 
-A copy moves all edges of a page at the full rate of the link. Direct reads move only the edges of active vertices, but
-in whole cache lines, and with an additional cost for each page of host memory that they touch. The cheaper method is
-chosen for each page, as in HyTGraph (ICDE 2023, section V), which has a third method for pushes: the CPU gathers the
-active rows, and the gathered rows are copied (vlang.runtime.gpu.topology.engines). The CPU gathers rows only if an
-option requests it or selects the published formulas.
+A copy moves all edges of a page at the full rate of the link. Direct reads move only the edges of active vertices. But
+direct reads move whole cache lines, and have an additional cost for each memory page of the host that they touch. The
+cheaper method is chosen for each page, as in HyTGraph (ICDE 2023, section V). HyTGraph has a third method for pushes:
+the CPU gathers the active rows, and the gathered rows are copied (vlang.runtime.gpu.topology.engines). The CPU gathers
+rows only if an option requests the third method or selects the published formulas.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Link:
 
 
 HOST_PAGE = 4096  # bytes
-_GATHER = 200e-6  # seconds: a superstep over gathered rows takes so much longer than its rows
+_GATHER = 200e-6  # seconds: additional time of a superstep over gathered rows
 _SORTING = 400e-6  # seconds: marking pages and sorting the queue by page, with the decision of the host
 ROW_ENDS = 96  # average number of surplus bytes per row, as reads move whole lines of 128 bytes
 
@@ -46,10 +46,10 @@ class Marks:
     """The active vertices, by page.
 
     Attributes:
-        vertices: int64[P], the number of active vertices with edges in each page; in a queue, the number of entries.
+        vertices: int64[P], the number of active vertices with edges in each page; for a queue, the number of its
+            entries.
         edges: int64[P], the number of edges of active vertices in each page.
-        heavy: int64[P], the number of these vertices or entries with so many edges that a whole warp processes each of
-            them.
+        heavy: int64[P], how many of these vertices or entries have so many edges that a whole warp processes each.
         lines: int64[P], the lines of 128 bytes that hold the neighbours of these edges.
         rest: the number of active vertices without edges.
     """
@@ -108,14 +108,14 @@ class Traffic:
     packed: int = 0
 
     def moved(self) -> Moved:
-        """The counts under the names of the history."""
+        """Return the counts under their names in the history of a run."""
         return Moved(bytes_copied=self.copied, bytes_in_place=self.direct, pages_cached=self.hits,
                      pages_copied=self.copies, pages_packed=self.packed, pages_in_place=self.read)
 
 
 @dataclass
 class Packing:
-    """The estimated speed at which the CPU gathers rows; each gather of a run corrects the estimate.
+    """The estimated speed at which the CPU gathers rows. Each gather of a run corrects the estimate.
 
     Attributes:
         row: seconds for each row.
@@ -127,7 +127,7 @@ class Packing:
 
     @staticmethod
     def by(threads: int) -> Packing:
-        """The speed that is assumed before the first gather: 80 ns per row and 5 GB/s on each thread."""
+        """Return the speed that is assumed before the first gather: 80 ns per row, and 5 GB/s for each thread."""
         return Packing(80e-9 / threads, 1 / 5e9 / threads)
 
     def seconds(self, rows: float, nbytes: float) -> float:
@@ -144,11 +144,11 @@ class Packing:
 
 
 def worth_copying(edges: int, vertices: int, edge_bytes: int, link: Link, packing: Packing | None = None) -> int:
-    """The number of active edges from which it pays off to determine the needed pages, and to sort the queue by page.
+    """The number of active edges from which finding the needed pages and sorting the queue by page save time.
 
-    Rows in the order of the queue are at random places, and the first access to each of them misses the device's
-    translation caches. In the order of pages it hardly ever does, or whole pages are copied. Active vertices are
-    assumed to have the average degree.
+    In the order of the queue, rows are at random places, and the first access to each row misses the device's
+    translation caches. In the order of pages, this first access rarely misses, or whole pages are copied. Active
+    vertices are assumed to have the average degree.
 
     Args:
         edges: edges of the adjacency.

@@ -1,1 +1,1 @@
-"""The ways of running a loop on a GPU, and full passes."""
+"""The execution ways of loops on a GPU, and full passes."""

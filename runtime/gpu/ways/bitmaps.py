@@ -1,8 +1,8 @@
-"""Loops with a single pass that pushes, with bitmaps in place of queues that do not fit into memory.
+"""Runs a loop with a single pass that pushes. Bitmaps replace the queues, which do not fit into memory.
 
-The frontiers of a superstep and of the next one are bitmaps, n bits each. A queue has room for a part of a frontier:
-the vertices of a part are queued, sorted by page, and pushed, before the next part is queued. A superstep therefore
-reads only the pages of its frontier. `PushLoop` reads the same pages, but needs three queues of n entries.
+The current frontier and the next frontier are bitmaps of n bits each. A queue has room for one part of a frontier. The
+vertices of a part are queued, sorted by page, and pushed before the next part is queued. A superstep therefore reads
+only the pages of its frontier. `PushLoop` reads the same pages, but needs three queues of n entries.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class BitmapWay(PushWay):
     modes: tuple[str, ...] = ()
 
     def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
-        """The reason why a loop cannot push by bitmaps; "" if it can."""
+        """The reason why a loop cannot push with bitmaps; "" if it can."""
         if options.mode != "auto":
             return "another mode was requested"
         (stage, *others) = loop.stages
@@ -56,7 +56,7 @@ class BitmapWay(PushWay):
         return True
 
     def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
-        """The bytes for the bitmaps and for the queue of a part."""
+        """The sizes in bytes of the bitmaps and of the queue of a part."""
         (stage,) = loop.stages
         yield _sizes(n, len(sides[OPPOSITE[stage.domain or "in"]]))
 
@@ -87,7 +87,7 @@ def _part(n: int) -> int:
 
 
 def _room(n: int, edges: int) -> int:
-    """The capacity of the queue, in entries: enough for any `_part(n)` vertices."""
+    """The capacity of the queue in entries, which suffices for any `_part(n)` vertices."""
     return _part(n) + edges // CHUNK
 
 
@@ -109,8 +109,8 @@ class BitmapLoop(CountedLoop):
 
     Args:
         machine: the machine of the run.
-        stage: the pass, which pushes to the field itself.
-        costs: the costs by which full passes are chosen.
+        stage: the pass; it pushes directly to the field.
+        costs: the costs that decide when a full pass is cheaper.
 
     Raises:
         OutOfMemory: there is no memory for the bitmaps and the queue.
@@ -163,14 +163,14 @@ class BitmapLoop(CountedLoop):
         self._machine.launch(template, struct, constants, blocks, args, shared=desk_bytes(THREADS), stream=stream)
 
     def _frontier(self, origin: int) -> None:
-        """Write the bitmap of the next superstep, and fetch the counts of its vertices."""
+        """Write the bitmap of the next superstep, and fetch the numbers of its vertices and edges."""
         self._arena.fill("bits[0]")
         self._arena.fill("bits[1]")
         self._launch("begin_bits", self._struct, (origin,), (self._machine.frame, self._arena["table"]))
         self._control.fetch()
 
     def _parts(self, active: int, edges: int) -> Iterator[tuple[int, int]]:
-        """The ranges (first, end) of vertices that are queued at a time: one range if the queue has room for all."""
+        """The ranges (first, end) of vertices that are queued together; one range if the queue has room for all."""
         n = self._machine.n
         size = n if active + edges // CHUNK <= _room(n, self._out.edges) else _part(n)
         return ((first, min(first + size, n)) for first in range(0, n, size))

@@ -55,7 +55,7 @@ class FullPasses:
     """The topology of a run, and full passes over it.
 
     Attributes:
-        counts_degrees: whether `open` writes the degrees that the plan reads, without adjacency lists.
+        counts_degrees: whether `open` counts the degrees that the plan reads, because there are no adjacency lists.
         machine: the machine of the run.
         topologies: the topology of each adjacency direction.
         scratch: scratch memory for passes that need all contributions of a vertex at once; None before `open`.
@@ -81,7 +81,7 @@ class FullPasses:
     def open(self) -> None:
         """Create the topology of every adjacency direction in the plan, in the memory that the state leaves free.
 
-        If memory is too short, ways that need additional memory are not used. Raises OutOfMemory.
+        If memory is short, execution ways that need additional memory are not used. Raises OutOfMemory.
         """
         machine = self.machine
         tries = list(attempts(machine.known_ways, machine.plan.loops, machine.graph, machine.options))
@@ -97,7 +97,7 @@ class FullPasses:
         self._load()
 
     def shortfalls(self) -> tuple[str, ...]:
-        """Sentences about the loops that do not run in the preferred way, because device memory is short."""
+        """Sentences about the loops that, because device memory is short, do not run in the preferred execution way."""
         machine = self.machine
         return tuple(shortfalls(machine.ways, machine.plan.loops, machine.graph, machine.options, self._sides))
 
@@ -138,7 +138,7 @@ class FullPasses:
         self.scratch.aim(self.topologies)
 
     def _taken(self) -> Iterator[tuple[Way, LoopSpec]]:
-        """The ways in which each loop of the plan may run."""
+        """Yield each loop of the plan with each execution way in which the loop may run."""
         machine = self.machine
         for loop in machine.plan.loops:
             for way in candidates(machine.ways, loop, machine.graph, machine.options):
@@ -175,7 +175,7 @@ class FullPasses:
         return known[part.page]
 
     def _chosen(self, stage: StageSpec, gpu: GpuStage) -> Sequence[Choice]:
-        """The kernels that pull the pages, which are chosen once for a graph."""
+        """The kernel that pulls each page. The kernels are chosen once for a graph."""
         topology, options = self.topologies[stage.domain or "in"], self.machine.options
         side, cut, shared = topology.side, topology.layout.cut, self.machine.device.info.shared
         # Kernels differ in the last bits of float sums. If these must be reproducible, all pages use one kernel.
@@ -242,7 +242,7 @@ class FullPasses:
     def _segments(
         self, stage: StageSpec, gpu: GpuStage, frame: int, row: int, part: Part, stream: Stream | None
     ) -> None:
-        """Launch the segments in a page in a second stream, as they are too few to occupy the device alone."""
+        """Launch the segments of a page in a second stream, because they are too few to occupy the device alone."""
         count = part.end_segment - part.first_segment
         if not count:
             return
@@ -285,7 +285,7 @@ class FullPasses:
         return "rows" if asked == "direct" else "either"
 
     def needed(self, kind: str, stage: StageSpec | None, items: int, count: int, queued: bool) -> Transfer:
-        """The pages that hold edges of the active vertices, and the cheapest transfer of each.
+        """Return the pages that hold edges of the active vertices, and the cheapest transfer of each page.
 
         Args:
             kind: adjacency direction, "in", "out" or "both".
@@ -311,7 +311,7 @@ class FullPasses:
         return sliced
 
     def over_slices(self, kind: str, stage: StageSpec | None, sliced: Sliced, launch: OneSlice) -> None:
-        """Call `launch`, which queues a kernel, for each slice of a sorted queue."""
+        """Call `launch` for each slice of a sorted queue. `launch` queues a kernel."""
         name = use_name(kind, stage)
         sweep_slices(self.topologies[kind], name, sliced, launch, self._packer(kind, name))
 
@@ -320,7 +320,7 @@ class FullPasses:
         count_in_place(self.topologies[kind], use_name(kind, stage), edges)
 
     def moved(self, reading: Reading | None) -> Moved:
-        """The edges that were moved in all directions; `reading` counts the pages read from disk."""
+        """The counts of the edges that were moved in all directions; `reading` counts the pages read from disk."""
         found = reduce(Moved.plus, (topology.traffic.moved() for topology in self.topologies.values()), NOTHING)
         if reading is None:
             return found
@@ -336,7 +336,7 @@ class FullPasses:
         return found
 
     def _gathers(self, asked: str) -> bool:
-        """Whether pushes may gather rows, because an option requests this or selects the published formulas."""
+        """Whether pushes may gather rows: an option requests gathering, or selects the published formulas."""
         return asked == "compact" or (asked == "auto" and self.machine.options.switching == "published")
 
     def _packer(self, kind: str, name: str) -> Packer | None:
@@ -361,7 +361,7 @@ class FullPasses:
         return self._packers[kind, name]
 
     def over_pages(self, kind: str, stage: StageSpec | None, transfer: Transfer, launch: OnePage) -> None:
-        """Call `launch`, which queues a kernel, for each page of a transfer.
+        """Call `launch` for each page of a transfer. `launch` queues a kernel.
 
         Args:
             kind: adjacency direction, "in", "out" or "both".

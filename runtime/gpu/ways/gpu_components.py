@@ -1,8 +1,8 @@
 """Rule K on a GPU: a loop that copies values over a symmetric relation runs as a search for connected components.
 
-If all edges are on the device, the algorithm is Afforest, as on the CPU (vlang.runtime.cpu.ways.components): it hooks a
-few edges of every vertex, and then all edges of the vertices outside the largest tree. Otherwise every page is streamed
-once, and all of its edges are hooked, because the transfer takes more time than the hooking.
+If all edges are on the device, the algorithm is Afforest, as on the CPU (vlang.runtime.cpu.ways.components). Afforest
+hooks a few edges of every vertex, and then all edges of the vertices outside the largest tree. Otherwise every page is
+streamed once, and all of its edges are hooked, because the transfer takes longer than the hooking.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class ComponentsWay:
     modes: tuple[str, ...] = ()
 
     def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
-        """The reason why a loop cannot run by connected components; "" if it may."""
+        """The reason why a loop cannot run by connected components; "" if it can."""
         if loop.copied is None:
             return "it does not copy values over a symmetric relation (rule K)"
         if options.mode != "auto" or options.max_rounds is not None or options.asynchronous:
@@ -76,15 +76,15 @@ class ComponentsWay:
         return "the graph is directed" if directed and loop.copied.domain != "both" else ""
 
     def pulls(self, loop: LoopSpec, options: Options) -> bool:
-        """Whether the loop may read the edges along which its passes gather: it always does."""
+        """Whether the loop may read the edges along which its passes gather: always true."""
         return True
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
-        """No `Use`, as the way reads the same edges as full passes."""
+        """Yield nothing, because this execution way reads only the edges that full passes read."""
         return iter(())
 
     def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
-        """The bytes for the trees."""
+        """The sizes in bytes of the trees."""
         yield _sizes(n)
 
     def kernels(self, loop: LoopSpec, machine: GpuMachine) -> Iterator[Key]:
@@ -93,7 +93,7 @@ class ComponentsWay:
         yield from connect_kernels(machine.plan, loop.copied)
 
     def begin(self, loop: LoopSpec, machine: GpuMachine, bound: int | None, start: Start | None) -> Loop | None:
-        """Begin the loop; returns None if supersteps are bounded, or if the order of operands matters (NaN, -0)."""
+        """Begin the loop; returns None if supersteps are bounded or the order of operands matters (NaN, -0)."""
         copied = loop.copied
         assert copied is not None
         dtype = _dtype(machine.plan, copied)
@@ -146,8 +146,7 @@ class ConnectLoop:
         self._machine.launch(name, "", (), self._blocks, args, stream=stream)
 
     def _sample(self) -> None:
-        """Build trees from the first edges of every vertex, find the largest tree, and count the edges outside of it.
-        """
+        """Build trees from the first edges of every vertex, and count the edges outside the largest tree."""
         machine, parents, chosen, n = self._machine, self._parents, self._arena["chosen"], self._n
         row = self._topology.rows(self._stage.name)  # the row of the only page
         self._launch("plant", row, n, parents)
@@ -159,7 +158,7 @@ class ConnectLoop:
         self._edges = (1 + _SAMPLED) * n + _count(machine, "count_outside", row, n, parents, chosen)
 
     def _hook(self, row: int, part: Part, stream: Stream | None) -> None:
-        """Hook the edges of a page, and compress the trees after each page."""
+        """Hook the edges of a page. If pages are streamed, also compress the trees."""
         chosen = self._arena["chosen"]
         if part.high > part.low:
             self._launch("hook_rows", row, part.low, part.high, self._parents, chosen, stream=stream)

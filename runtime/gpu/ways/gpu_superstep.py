@@ -25,7 +25,7 @@ __all__ = ["FullWay", "GpuLoop", "NotifyWay", "in_place"]
 
 
 class NotifyWay:
-    """Rule N: passes leave out vertices without changed inputs, if that is cheaper."""
+    """Rule N: passes skip vertices without changed inputs if skipping is cheaper."""
 
     name = "notify-pull"
     given_up = 1
@@ -35,13 +35,13 @@ class NotifyWay:
     modes: tuple[str, ...] = ("notify-pull", "dual")
 
     def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
-        """The reason why the passes of a loop must run over all vertices; "" if they need not."""
+        """The reason why the passes of a loop must run over all vertices; "" if they may skip vertices."""
         if options.mode not in ("auto", *self.modes):
             return "another mode was requested"
         return "" if any(stage.notify is not None for stage in loop.stages) else loop.skip_reason
 
     def pulls(self, loop: LoopSpec, options: Options) -> bool:
-        """Whether the loop may read the edges along which its passes gather: it always does."""
+        """Whether the loop may read the edges along which its passes gather: always true."""
         return True
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
@@ -51,7 +51,7 @@ class NotifyWay:
                 yield stage.notify, NOTIFY, Use()
 
     def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
-        """The bytes for the lists of each pass, and for the tables of launches with several supersteps."""
+        """The sizes in bytes of the lists of each pass, and of the tables for launches with several supersteps."""
         for stage in loop.stages:
             if stage.notify is not None:
                 rows = long_rows(sides[stage.domain or "in"])
@@ -90,23 +90,23 @@ class FullWay:
     modes: tuple[str, ...] = ("pull",)
 
     def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
-        """Always "", as every loop can run this way."""
+        """Always "", because every loop can run as full passes."""
         return ""
 
     def pulls(self, loop: LoopSpec, options: Options) -> bool:
-        """Whether the loop may read the edges along which its passes gather: it always does."""
+        """Whether the loop may read the edges along which its passes gather: always true."""
         return True
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
-        """No `Use`, as the way reads only the edges of full passes."""
+        """Yield nothing, because this execution way reads only the edges that full passes read."""
         return iter(())
 
     def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
-        """No arrays, as the way needs no additional memory."""
+        """Yield nothing, because this execution way needs no additional memory."""
         return iter(())
 
     def kernels(self, loop: LoopSpec, machine: GpuMachine) -> Iterator[Key]:
-        """No kernels besides the kernels of full passes."""
+        """Yield nothing, because this execution way needs no kernels besides the kernels of full passes."""
         return iter(())
 
     def begin(self, loop: LoopSpec, machine: GpuMachine, bound: int | None, start: Start | None) -> Loop:
@@ -117,10 +117,10 @@ class FullWay:
 def in_place(spec: LoopSpec, options: Options) -> bool:
     """Whether the passes of a loop write to the buffers that they read.
 
-    A loop whose result does not depend on the order of updates (rule A) runs in place, unless the caller limits
-    supersteps, because it reaches the same final state in fewer supersteps. A loop with a uniform frontier (rule X2)
-    does not run in place, because its frontier is uniform only between whole supersteps, and skipping final vertices
-    saves more time than running in place.
+    A loop whose result does not depend on the order of updates (rule A) runs in place, because it then needs fewer
+    supersteps for the same final state. There are two exceptions. A loop whose supersteps are limited by the caller
+    does not run in place. A loop with a uniform frontier (rule X2) does not either, because its frontier is uniform
+    only between whole supersteps; skipping final vertices saves more time.
     """
     frontier = any(stage.gpu is not None and stage.gpu.early == "frontier" for stage in spec.stages)
     return spec.asynchronous and not frontier and (options.asynchronous or options.max_rounds is None)
@@ -133,7 +133,7 @@ class GpuLoop:
         machine: the machine of the run.
         spec: the loop.
         start: the state of an earlier run from which the loop continues; None for a loop that begins anew.
-        skips: whether passes may leave out vertices (rule N).
+        skips: whether passes may skip vertices (rule N).
     """
 
     def __init__(self, machine: GpuMachine, spec: LoopSpec, start: Start | None, skips: bool) -> None:
@@ -172,7 +172,7 @@ class GpuLoop:
     def advance(self, room: int | None) -> Sequence[Done]:
         """Run one superstep.
 
-        If few vertices change and the host is not needed in between, run several supersteps in one launch.
+        If few vertices change, and the host is not needed between supersteps, one launch runs several supersteps.
         """
         machine, mode = self._machine, self._machine.options.mode
         if self._relay and self._done and all(one.chosen(mode) for one in self._skipping.values()):

@@ -1,10 +1,9 @@
-"""Full passes over a list of edges without adjacency lists, as in WolfGraph: the kernel "edge-list".
+"""Full passes over an unsorted list of edges in place of adjacency lists, as in WolfGraph: the kernel "edge-list".
 
 Source: Zhu et al., "WolfGraph: the edge-centric graph processing on GPU", FGCS 2019. A pass clears the cells of all
 vertices, joins the contribution of each edge into the cell of its receiver, and then applies the writes of all vertices
-(listed.cuh). In a loop whose updates may be repeated in any order (rules A and P), a part that is streamed to the
-device is processed again while the next part is copied, together with parts before it that are still on the device,
-until no vertex changes.
+(listed.cuh). If a loop's updates may be repeated in any order (rules A and P), the parts on the device are processed
+repeatedly while the next part is copied. The repetition ends when no vertex changes.
 """
 
 from __future__ import annotations
@@ -99,7 +98,7 @@ class ListedPasses(FullPasses):
         self._edges.sweep(launch)
 
     def _ends(self, kind: str) -> int:
-        """The ends of an edge that receive along an adjacency direction (see listed.cuh)."""
+        """Which ends of an edge receive in a pass along an adjacency direction (see listed.cuh)."""
         if not self.machine.graph.directed:
             return int(self._mirrored)
         return 2 if kind == "both" else 0
@@ -122,9 +121,9 @@ class ListedPasses(FullPasses):
         return self.machine.graph.m * (2 if self._ends(stage.domain or "in") == 2 else 1)
 
     def _repeating(self, stage: StageSpec, gpu: GpuStage, edges: ListedEdges) -> int:
-        """Process each part. While the next part is copied, repeat this together with earlier parts on the device.
+        """Process each part. While the next part is copied, process this part and earlier parts on the device again.
 
-        A part is not processed again once no vertex changes.
+        The repetition ends when no vertex changes.
         """
         machine, joined, changed = self.machine, 0, 0
         for slots, arrived in edges.one_by_one():
@@ -172,7 +171,7 @@ class ListedPasses(FullPasses):
         return NOTHING if self._edges is None else self._edges.traffic.moved()
 
     def streamed(self) -> dict[str, StreamedPages]:
-        """Returns no pages, because the cost models of GTS are about pages of adjacency lists."""
+        """Return no pages, because the cost models of GTS apply only to pages of adjacency lists."""
         return {}
 
     def close(self) -> None:
@@ -186,13 +185,14 @@ class ListedPasses(FullPasses):
 
 
 def table_places(cell: int) -> int:
-    """The number of places of a local vertex table whose cells have `cell` bytes; 0 for no table."""
+    """The number of entries of a local vertex table whose cells have `cell` bytes; 0 for no table."""
     most = min(_MOST_PLACES, TABLE_BYTES // (4 + cell))
     return 1 << most.bit_length() - 1 if most >= 16 else 0
 
 
 def _repeatable(stage: StageSpec) -> bool:
-    """Whether a vertex may apply some of its contributions, any number of times (rule P, into the field itself)."""
+    """Whether a vertex may apply only some of its contributions, and any of them several times (rule P, direct pushes).
+    """
     return stage.gpu is not None and stage.gpu.push == "direct" and stage.loop_end
 
 

@@ -1,4 +1,4 @@
-"""Notify-pull on a GPU: a pass over edges that leaves out vertices without changed inputs (rule N)."""
+"""Notify-pull on a GPU: a pass over edges that skips vertices without changed inputs (rule N)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COUNTS = 8  # words: number of vertices that notify, and of their edges; edges 
 
 
 def lanes_of(edges: int, vertices: int) -> int:
-    """The number of lanes for a listed vertex, such that each lane processes about four edges."""
+    """The number of lanes for a listed vertex, chosen so that each lane processes about four edges."""
     lanes = 2
     while lanes < 32 and 4 * lanes * vertices < edges:
         lanes *= 2
@@ -64,13 +64,13 @@ def notify_sizes(n: int, edges: int, longs: int, segments: int) -> dict[str, int
 
 
 class NotifyPull:
-    """A pass over edges that may run as notify-pull; its counterpart for a CPU is in vlang.runtime.cpu.ways.superstep.
+    """A pass over edges that may run as notify-pull. For a CPU, see vlang.runtime.cpu.ways.superstep.
 
     Args:
         machine: the machine of the run.
         stage: the pass.
-        active: the slot with the flags of vertices that must run again because `activate when` may decide differently
-            for them; "" if there is none.
+        active: the slot with flags of vertices that must run again, because the result of `activate when` may change;
+            "" if there is no such slot.
         scratch: scratch memory for a pass that needs all contributions of a vertex at once; None for other passes.
 
     Raises:
@@ -123,9 +123,12 @@ class NotifyPull:
         return self._sparse.reading == self._against.reading == "rows"
 
     def station(self, in_place: bool) -> dict[str, int]:
-        """Prepare the pass to run over lists inside of `relay`; returns the member values of the struct STATION.
+        """Prepare the pass to run over lists inside of the kernel `relay`.
 
         The two buffers of each field that the pass writes are made equal, unless the pass runs in place.
+
+        Returns:
+            The values of the members of the struct STATION.
         """
         arena, sparse = self._arena, self._sparse
         if not in_place:
@@ -149,8 +152,8 @@ class NotifyPull:
     def chosen(self, asked: str) -> bool:
         """Whether to run as notify-pull.
 
-        If the option `mode` is "auto" or "dual", `should_notify` decides, and this method counts the edges out of
-        changed vertices on the device and waits for the result.
+        If the option `mode` is "auto" or "dual", `should_notify` decides. For its decision, this method counts the
+        out-edges of changed vertices on the device, and waits for the result.
         """
         if asked not in ("auto", "dual"):
             return asked == "notify-pull"
@@ -163,7 +166,7 @@ class NotifyPull:
         return should_notify(None, self._reached, self._against.edges)
 
     def run(self, in_place: bool) -> None:
-        """Notify the receivers of changed vertices; then these receivers pull (Garaph, USENIX ATC'17, section 4.2).
+        """Notify the receivers of changed vertices, and let them pull (Garaph, USENIX ATC'17, section 4.2).
 
         `in_place` says whether the pass writes to the buffers that it reads.
         """
@@ -226,7 +229,7 @@ class NotifyPull:
         self._machine.launch(template, self._struct, constants, self._blocks, args, shared=shared, stream=stream)
 
     def _by_pages(self, topology: SparseTopology) -> bool:
-        """Whether to copy pages, instead of letting kernels read rows in host memory."""
+        """Whether to copy pages to the device; otherwise kernels read rows in host memory."""
         return topology.reading == "pages" or self._reached >= topology.leave
 
     def _notify(self) -> None:
@@ -258,7 +261,7 @@ class NotifyPull:
                          shared=shared_bytes(finish, self._stage.gpu))
 
     def _rows(self, frame: int, rows: int, pages: int, stream: Stream | None) -> None:
-        """Launch the kernels that pull the listed vertices with edges in some pages, and the segments of long vertices.
+        """Launch the kernels that pull listed vertices with edges in the given pages, and segments of long vertices.
 
         Args:
             frame: the device address of the frame.
@@ -290,7 +293,7 @@ class NotifyPull:
             machine.device.copy(machine.pointer(f"next:{name}"), machine.pointer(f"field:{name}"), size)
 
     def _move(self, exchange: bool) -> None:
-        """For the listed vertices, swap the two buffers of each field, or copy the present buffer to the next."""
+        """For the listed vertices, swap the two buffers of each field, or copy the current buffer to the next one."""
         machine = self._machine
         for name in self._stage.swaps:
             self._plain("move_values", machine.pointer(f"next:{name}"), machine.pointer(f"field:{name}"),

@@ -1,4 +1,4 @@
-"""What the passes of a run read of each page: the columns, and the shards of pages."""
+"""The data of each page that the passes of a run read: columns and shards."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def uses_of(machine: GpuMachine) -> dict[str, dict[str, Use]]:
 
 
 def _sharding(machine: GpuMachine, stage: StageSpec) -> Sharding | None:
-    """The rule for shards, if the kernel chosen for the whole graph is pull_shards."""
+    """The rule for shards if the kernel chosen for the whole graph is pull_shards; otherwise None."""
     gpu, options = stage.gpu, machine.options
     assert gpu is not None
     assert stage.domain is not None

@@ -1,9 +1,9 @@
-"""Supersteps of a push loop over streamed pages. A superstep uses only the pages with edges of the frontier.
+"""Supersteps of a push loop over streamed pages. A superstep reads only the pages with edges of the frontier.
 
 Every superstep marks these pages on the device, chooses the cheapest transfer for each page
-(vlang.runtime.gpu.topology.engines), and sorts the queue by page and transfer, so that each launch processes only its
-slice (vlang.runtime.gpu.topology.slices). The vertices push along the edges of one page while other pages are copied.
-All edges of an entry of the queue are in one page, so the result equals a superstep over all pages at once.
+(vlang.runtime.gpu.topology.engines), and sorts the queue by page and transfer. Each launch then processes one slice of
+the queue (vlang.runtime.gpu.topology.slices). The vertices push along the edges of one page while other pages are
+copied. All edges of an entry of the queue are in one page, so the result equals a superstep over all pages at once.
 """
 
 from __future__ import annotations

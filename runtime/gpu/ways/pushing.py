@@ -1,4 +1,4 @@
-"""Loops with a single pass that pushes: many supersteps per launch, and full passes if these are cheaper."""
+"""Runs a loop with a single pass that pushes: many supersteps per launch, and full passes where they are cheaper."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ _BEGINNING = 8  # blocks per multiprocessor for kernels over all vertices
 
 @dataclass(frozen=True)
 class Costs:
-    """Relative costs of edges and vertices, tuned on an H200, and the rule by which modes are chosen.
+    """Relative costs of edges and vertices, tuned on an H200, and the rule that chooses the mode of a superstep.
 
     Attributes:
         push: the cost of an edge along which a vertex pushes.
-        pull: the cost of an edge that is read with early exit.
-        scan: the cost of the test whether a vertex is final.
+        pull: the cost of an edge that an unreached vertex reads with early exit.
+        scan: the cost of testing whether a vertex is final.
         full: the cost of an edge in a full pass.
         rule: "cost", "beamer" (Beamer, Asanovic, Patterson, SC'12: alpha 14, beta 24), "push" or "pull".
         solo: the maximum number of queue entries that one block processes alone.
@@ -63,7 +63,7 @@ class Costs:
     solo: int = 512  # with more entries, one block takes longer than barriers of the whole grid
 
     def on(self, rates: Rates) -> Costs:
-        """The costs on a device with these rates.
+        """Return the costs on a device with these rates.
 
         Each cost is scaled by the times of the memory accesses that it includes.
         """
@@ -79,7 +79,7 @@ def _scaled(cost: int, factor: float) -> int:
 
 
 class PushWay:
-    """Rule P: a superstep follows the edges of the active vertices; one launch runs many supersteps."""
+    """Rule P: a superstep follows the edges of the active vertices. One launch runs many supersteps."""
 
     name = "push"
     given_up = 1
@@ -91,8 +91,8 @@ class PushWay:
     def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
         """The reason why a loop cannot push; "" if it may.
 
-        If the caller limits supersteps, a loop that pushes in place is refused, as its state could be ahead of the
-        number of supersteps.
+        If the caller limits the number of supersteps, a loop that pushes in place is refused: its state could be ahead
+        of the state after this number of supersteps.
         """
         stage = _push_stage(loop)
         if stage is None or stage.gpu is None:
@@ -107,15 +107,17 @@ class PushWay:
             if options.max_rounds is not None and ahead else ""
 
     def pulls(self, loop: LoopSpec, options: Options) -> bool:
-        """Whether supersteps may be full passes, or search for a neighbour in the frontier.
+        """Whether a superstep may be a full pass, or let unreached vertices search for a neighbour in the frontier.
 
-        Supersteps in priority order never are, and there are none if whole pages must be copied.
+        Supersteps in priority order are never full passes. But a loop does not run in priority order if whole pages
+        must be copied (option `transfer`).
         """
         (stage,) = loop.stages
         return is_uniform(stage) or not by_priority(stage) or options.transfer in ("pages", "compact")
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
-        """The edges of the opposite direction, along which vertices push, unless the relation is symmetric."""
+        """Yield the edges of the opposite direction, along which vertices push; nothing if the relation is symmetric.
+        """
         (stage,) = loop.stages
         against = OPPOSITE[stage.domain or "in"]
         if against != stage.domain:
@@ -127,7 +129,7 @@ class PushWay:
         yield frontier_sizes(stage, n, len(sides[OPPOSITE[stage.domain or "in"]]))
 
     def kernels(self, loop: LoopSpec, machine: GpuMachine) -> Iterator[Key]:
-        """The kernels that match how the loop reads pages."""
+        """Yield the kernels for the method by which the loop reads pages."""
         (stage,) = loop.stages
         yield from pushing_kernels(stage, machine.passes.reading(OPPOSITE[stage.domain or "in"]))
 
@@ -206,8 +208,8 @@ class PushLoop(CountedLoop):
     """A loop with a single pass that pushes (see `PushWay`). Implements `vlang.runtime.engine.machine.Loop`.
 
     Direct pushes update values in place, except with a uniform frontier (rule X2). Updates in place lead to the same
-    final state, but an intermediate state may be ahead of the same number of synchronous supersteps. At the start every
-    vertex counts as active.
+    final state, but after k supersteps the state may be ahead of k synchronous supersteps. At the start every vertex
+    counts as active.
 
     If pages must be copied, the host runs one superstep at a time (vlang.runtime.gpu.ways.paged). A superstep over
     pages does not use early exit, because early exit would not reduce the number of pages to copy. A superstep over
@@ -218,10 +220,10 @@ class PushLoop(CountedLoop):
     Args:
         machine: the machine of the run.
         stage: the pass.
-        costs: the costs by which modes are chosen.
+        costs: the costs that decide the mode of a superstep.
         full: whether supersteps may be full passes if that is cheaper.
         out: the adjacency direction along which vertices push; None for the opposite of the direction of the pass.
-        span: the vertices that may become active: the first one, and the one behind the last; None for all.
+        span: the vertices that may become active, as the first vertex and the last vertex plus 1; None for all.
 
     Raises:
         OutOfMemory: there is no memory for the frontier.
@@ -264,7 +266,7 @@ class PushLoop(CountedLoop):
 
         Args:
             out: the edges along which vertices push.
-            pull: the edges along which unreached vertices search; None if they do not.
+            pull: the edges along which unreached vertices search; None if they do not search.
         """
         machine, arena, costs = self._machine, self._arena, self._costs
         low, high = self._span
@@ -310,7 +312,7 @@ class PushLoop(CountedLoop):
         return rows or (self._one() if self._large else [])
 
     def _waiting(self) -> int:
-        """The number of vertices that are on the far pile, or have left the far pile since the last superstep."""
+        """The number of vertices that are on the far pile, or that left the far pile after the last superstep."""
         control = self._control
         if not self._priority:
             return 0
@@ -335,7 +337,7 @@ class PushLoop(CountedLoop):
             machine.launch("open_cells", self._gpu.struct, (), self._wide(), (machine.frame, machine.n))
 
     def _wide(self) -> int:
-        """The number of blocks of a kernel over all vertices."""
+        """The number of blocks for a kernel over all vertices."""
         most = _BEGINNING * self._machine.device.info.multiprocessors
         return max(1, min(most, -(-self._machine.n // THREADS)))
 

@@ -1,6 +1,6 @@
 """Notify-pull on a GPU with many supersteps of a loop in one launch, without the host in between.
 
-The kernels and lists are those of `vlang.runtime.gpu.ways.notifying`. Passes run one after the other, separated by
+The kernels and lists come from `vlang.runtime.gpu.ways.notifying`. Passes run one after the other, separated by
 barriers of the whole grid (vlang/emit/cuda/skeletons/relay.cuh), until no vertex is active or full passes are cheaper.
 """
 
@@ -30,8 +30,9 @@ _MOST_MOVES = 32  # maximum number of fields with two buffers plus fields that a
 def relays(spec: LoopSpec) -> bool:
     """Whether the supersteps of a loop can run without the host in between.
 
-    The result is True if the loop ends only when no vertex is active, if all passes over edges may skip vertices and
-    have the same adjacency direction, and if a pass over vertices counts active vertices and writes no field.
+    The result is True if three conditions hold. The loop ends only when no vertex is active. All passes over edges may
+    skip vertices, and have the same adjacency direction. A pass over vertices counts active vertices and writes no
+    field.
     """
     edges = [stage for stage in spec.stages if stage.domain is not None]
     rest = [stage for stage in spec.stages if stage.domain is None]
@@ -98,8 +99,8 @@ class Relay:
     def room(self, done: int, asked: int | None) -> int:
         """The maximum number of supersteps in the next launch, after `done` supersteps.
 
-        If a loop might never end, the engine compares states at intervals to find a repetition (see CycleWatch). The
-        engine copies the state when `done` is a power of two.
+        If a loop might never end, the engine compares states at intervals to find a repetition (see CycleWatch). It
+        copies the state whenever `done` is a power of two, so no launch continues beyond such a number.
         """
         most = min(_ROWS, asked or _ROWS)
         if self._spec.asynchronous or self._spec.limit is not None:
@@ -107,7 +108,7 @@ class Relay:
         return min(most, _WATCHED, (1 << done.bit_length()) - done)
 
     def run(self, most: int, in_place: bool) -> list[Done]:
-        """Run at most `most` supersteps, in place or not, and wait for them; returns their records."""
+        """Run at most `most` supersteps, in place or not, and wait for their end; returns their records."""
         machine, arena, spec = self._machine, self._arena, self._spec
         moves: list[tuple[int, int, int]] = []
         stations: list[dict[str, int]] = []

@@ -1,4 +1,4 @@
-"""The interface of a way to run a loop on a GPU (see `vlang.runtime.gpu.ways.ways`)."""
+"""The interface of an execution way of loops on a GPU (see `vlang.runtime.gpu.ways.ways`)."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def pushed_use(stage_name: str) -> str:
 
 
 class Way(Protocol):
-    """One way of running the supersteps of a loop on a GPU.
+    """An execution way: one method of running the supersteps of a loop on a GPU.
 
     Attributes:
         name: the name that `vlang explain` prints.
-        given_up: the order in which ways are dropped if memory is short, 1 before 2; 0 for a way that needs no memory
-            besides state and edges.
-        spare: whether the way only replaces another one for which memory is too short.
+        given_up: the order in which execution ways are dropped if memory is short, 1 before 2; 0 for a way that needs
+            memory only for state and edges.
+        spare: whether the way is only a replacement for another way whose memory does not suffice.
         sure: whether `begin` never returns None.
         measured: whether the way uses rates that are measured on the device.
         modes: the values of the option `mode` that select the way.
@@ -52,14 +52,15 @@ class Way(Protocol):
     def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
         """The reason why a loop can never run this way, whatever its initial values are; "" if it may.
 
-        `graph` is None if it is not known yet.
+        `graph` is None if the graph is not known yet.
         """
 
     def pulls(self, loop: LoopSpec, options: Options) -> bool:
-        """Whether a run of the loop may read the edges along which its passes gather, if the values allow the way."""
+        """Whether a run of the loop may read the edges along which its passes gather, if the values permit this way."""
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
-        """The edges that the way reads in addition to full passes: triples of direction, name and `Use`."""
+        """The edges that this way reads in addition to the edges of full passes: triples of direction, name and `Use`.
+        """
 
     def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
         """The device memory that the way allocates while the loop runs: for each arena, the bytes by name.
@@ -71,14 +72,14 @@ class Way(Protocol):
         """
 
     def kernels(self, loop: LoopSpec, machine: GpuMachine) -> Iterator[Key]:
-        """The kernels that every run of the loop launches in addition to those of full passes."""
+        """The kernels that every run of the loop launches in addition to the kernels of full passes."""
 
     def begin(self, loop: LoopSpec, machine: GpuMachine, bound: int | None, start: Start | None) -> Loop | None:
-        """Begin the loop; returns None if its initial values do not allow this way. Raises OutOfMemory.
+        """Begin the loop; returns None if its initial values do not permit this way. Raises OutOfMemory.
 
         Args:
             loop: the loop.
             machine: the machine of the run, with state and edges.
-            bound: the maximum number of supersteps; None if it is not known.
+            bound: the maximum number of supersteps; None if unknown.
             start: the state of an earlier run from which the loop continues; None for a loop that begins anew.
         """

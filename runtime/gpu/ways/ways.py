@@ -1,7 +1,8 @@
-"""The ways in which a GPU runs a loop of supersteps, in order of preference. The first way that may run a loop runs it.
+"""The execution ways of loops on a GPU, in order of preference. The first way that may run a loop runs it.
 
-All ways reach the same final state (docs/language.md, section 10), so their order affects only time. Running a loop,
-reserving its memory, compiling its kernels before the run, checking of options, and `vlang explain` use this list.
+All ways reach the same final state (docs/language.md, section 10), so their order affects only time. All code that
+depends on the ways uses this list: it runs a loop, reserves its memory, compiles its kernels before the run, checks
+options, or prints `vlang explain`.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ def modes() -> tuple[str, ...]:
 
 
 def said(loop: LoopSpec, graph: Graph | None, options: Options) -> list[str]:
-    """Lines about a loop for `vlang explain`: one for each way in order, up to the first that is sure to run the loop.
+    """Lines about a loop for `vlang explain`: one for each way in order, up to the first way that surely runs the loop.
 
     Each line says whether the way may run the loop under the options, or why it cannot; the last line also says which
-    way runs the loop if GPU memory is short. `graph` is None if it is not known yet.
+    way runs the loop if GPU memory is short. `graph` is None if the graph is not known yet.
     """
     lines = []
     for way in (way for way in WAYS if not way.spare):
@@ -51,7 +52,7 @@ def said(loop: LoopSpec, graph: Graph | None, options: Options) -> list[str]:
 
 
 def candidates(ways: Sequence[Way], loop: LoopSpec, graph: Graph, options: Options) -> Iterator[Way]:
-    """The ways in which a loop may run, in order, up to the first that is sure to run it.
+    """The ways in which a loop may run, in order, up to the first way that surely runs the loop.
 
     Args:
         ways: the ways in order of preference.
@@ -67,9 +68,9 @@ def candidates(ways: Sequence[Way], loop: LoopSpec, graph: Graph, options: Optio
 
 
 def read_by(ways: Sequence[Way], plan: Plan, graph: Graph, options: Options) -> set[str]:
-    """The adjacency directions whose edges are read more than once: by blocks, and by loops in the ways they may run.
+    """The adjacency directions whose edges blocks or loops read more than once. All ways in which a loop may run count.
 
-    A pass that runs once, such as a `require`, copies all of its pages once however many of them stay on the device.
+    A pass that runs once, such as a `require`, does not count: it copies each of its pages once in any case.
 
     Args:
         ways: the ways in order of preference.
@@ -91,7 +92,7 @@ def read_by(ways: Sequence[Way], plan: Plan, graph: Graph, options: Options) -> 
 def shortfalls(
     ways: Sequence[Way], loops: Sequence[LoopSpec], graph: Graph, options: Options, sides: Mapping[str, Side]
 ) -> Iterator[str]:
-    """Sentences about the loops that do not run in the preferred way, because device memory is short.
+    """Sentences about the loops that, because device memory is short, do not run in the preferred way.
 
     Args:
         ways: the ways for which there is enough memory.
@@ -111,7 +112,7 @@ def shortfalls(
 def attempts(
     ways: Sequence[Way], loops: Sequence[LoopSpec], graph: Graph, options: Options
 ) -> Iterator[Sequence[Way]]:
-    """The lists of ways with which the machine tries to open a run: all ways, and then fewer, if memory is short.
+    """Yield lists of ways with which the machine tries to open a run: first all ways, then fewer if memory is short.
 
     A way that the caller requested by the option `mode` is never dropped.
 

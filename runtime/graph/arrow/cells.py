@@ -26,7 +26,9 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Tokens:
-    """Texts in the format of the kernels: all bytes in one array, and for each row `length << 32 | position`."""
+    """Texts in the format of the kernels: one array of all bytes, and for each row the word `length << 32 |
+    position`.
+    """
 
     text: NDArray[np.uint8]
     places: NDArray[np.int64]
@@ -106,7 +108,7 @@ def _plain(array: Any) -> Any:
 
 
 def numbers_of(array: Any) -> tuple[Array, NDArray[np.bool_] | None]:
-    """The values of a column of numbers, and a mask of the missing values; None if no value is missing.
+    """The values of a column of numbers, and a mask of the missing values; the mask is None if no value is missing.
 
     A value is missing if it is null or NaN. A column without nulls shares the memory of Arrow, except that bools are
     copied as 0 and 1. The kind of the column must be in NUMBERS.
@@ -126,7 +128,7 @@ def numbers_of(array: Any) -> tuple[Array, NDArray[np.bool_] | None]:
 
 
 def tokens_of(array: Any, where: str) -> tuple[Tokens, NDArray[np.bool_] | None]:
-    """The tokens of a column of texts, and a mask of the missing texts; None if no text is missing.
+    """The tokens of a column of texts, and a mask of the missing texts; the mask is None if no text is missing.
 
     `where` is the name of the column, for messages. Raises GraphError if a text has a line end, or if the texts have 2
     GiB or more.

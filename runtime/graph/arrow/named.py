@@ -49,7 +49,9 @@ class NamedColumn:
         self.dtype = np.dtype(np.uint32 if type_ == "category" else np.int64)
 
     def numbers(self, array: Any) -> tuple[Array, NDArray[np.bool_] | None]:
-        """The values of a batch, and a mask of the missing values; None if no value is missing. Raises GraphError."""
+        """The values of a batch, and a mask of the missing values; the mask is None if no value is missing. Raises
+        GraphError.
+        """
         pa = pyarrow("a table")
         missing = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
         if self._type != "category":

@@ -45,7 +45,7 @@ def component_graph(graph: Graph) -> Graph:
         return graph
     _, rows = _rows(graph)
     roots = _roots(graph.n, listed_rows(rows, graph.threads), rows.targets)
-    largest = int(np.bincount(roots, minlength=graph.n).argmax())  # of equal ones the first
+    largest = int(np.bincount(roots, minlength=graph.n).argmax())  # the first of the largest components
     return _induced(graph, roots == largest, "Largest component")
 
 

@@ -165,7 +165,7 @@ class VertexIds:
 
     def key(self, vertex: object) -> int | str | None:
         """Convert `vertex` to the type of these ids; returns None if that is impossible."""
-        if isinstance(vertex, np.ndarray):  # of which those with one value have an index
+        if isinstance(vertex, np.ndarray):  # only an array with a single value has a key
             vertex = vertex[()] if vertex.ndim == 0 else None
         if isinstance(vertex, (bool, np.bool_)):
             return None

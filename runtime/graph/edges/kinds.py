@@ -172,7 +172,7 @@ class Scale:
 
 
 Coding = Codes | Scale
-"""How a program reads the integers of a column, where it does not read them as they are stored."""
+"""The conversion of a column's integers for a program that does not read them as stored."""
 
 
 def coding_of(kind: Kind, wanted: Kind) -> Coding | None:

@@ -2,8 +2,8 @@
 
 Adjacency lists, pages and the state of a run use *internal* numbers, which are row numbers. Programs, arguments and
 results use *dense* numbers, which are ranks of ids. A kernel converts between the two kinds of numbers where a program
-reads the number of a vertex, or a field of a vertex given by number. The engine converts whole arrays at the beginning
-and the end of a run.
+reads the number of a vertex, or a field of a vertex that is given by its number. The engine converts whole arrays at
+the beginning and the end of a run.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Order:
     def of(dense: NDArray[np.uint32], empty: Empty = empty, in_file: bool = False) -> Order:
         """The order in which internal vertex i has the dense number dense[i].
 
-        `empty` allocates the array of the inverse permutation. `in_file` says that it and `dense` are in files.
+        `empty` allocates the array of the inverse permutation. `in_file` says that both arrays are in files.
         """
         internal: NDArray[np.uint32] = empty(len(dense), np.uint32)
         for first in range(0, len(dense), _CHUNK):

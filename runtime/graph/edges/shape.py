@@ -1,4 +1,4 @@
-"""The counts that determine the memory of a graph, for a graph in memory or one that has not been read yet."""
+"""The counts that determine how much memory a graph takes, before or after the graph is read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Counts", "Shape"]
 
 
 class Counts(Protocol):
-    """The properties of a graph from which the way to run a loop is chosen."""
+    """The properties of a graph by which the engine chooses the way to run a loop."""
 
     @property
     def n(self) -> int: ...

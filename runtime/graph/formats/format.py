@@ -58,7 +58,7 @@ class Beginning:
 
     @cached_property
     def text(self) -> bytes:
-        """The first 4096 bytes of the first part after decompression; fewer if they cannot be decompressed."""
+        """The first 4096 decompressed bytes of the first part; fewer if decompression fails."""
         if not self.bytes:
             return Beginning(self.parts[0]).text if self.parts and self.parts[0] != self.path else b""
         packing = packing_of(self.bytes)

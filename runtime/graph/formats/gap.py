@@ -1,8 +1,9 @@
 """The format of serialized graphs of the GAP Benchmark Suite: .sg without weights, .wsg with weights.
 
-The format is defined by `reader.h` and `writer.h` of https://github.com/sbeamer/gapbs: one byte that says whether the
-graph is directed, the numbers of entries and of vertices (int64), n + 1 offsets (int64), and the out-neighbours (int32,
-or pairs of int32 neighbour and weight). A directed graph repeats offsets and neighbours for the in-edges.
+The format is defined by `reader.h` and `writer.h` of https://github.com/sbeamer/gapbs. A file has one byte that says
+whether the graph is directed, the numbers of entries and of vertices (int64), n + 1 offsets (int64), and the
+out-neighbours (int32, or pairs of int32 neighbour and weight). A directed graph repeats offsets and neighbours for the
+in-edges.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class _Gap(ListFormat):
     packs = False
 
     def recognises(self, beginning: Beginning) -> bool:
-        """Whether the counts at the beginning give the size of the file.
+        """Whether the counts at the beginning agree with the size of the file.
 
         If they do not, a file whose name ends in .sg or .wsg counts as a damaged file of this format.
         """

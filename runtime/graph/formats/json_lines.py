@@ -159,7 +159,7 @@ class _JsonTable:
         return table
 
     def _wrong(self, text: bytes, line: int, path: Path, error: Exception) -> GraphError:
-        """The error for the first line that is not an object, or whose values have other types."""
+        """The error for the first line that is not an object, or that has values of the wrong types."""
         from vlang.runtime.graph.read.text_errors import problem  # start-up
 
         what = str(error).splitlines()[0].removeprefix("JSON parse error: ")

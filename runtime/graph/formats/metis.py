@@ -156,7 +156,7 @@ class _Counts(NamedTuple):
 
 @dataclass(frozen=True)
 class _Head:
-    """The counts; `text`, `line` (from 1) and `end` are the line of the counts, its number, and the byte after it."""
+    """The counts, and the line that holds them: its `text`, its number `line` (from 1), and the byte `end` after it."""
 
     counts: _Counts
     text: str
@@ -305,7 +305,7 @@ class _Rows:
             text: the lines.
             values: int64, the numbers.
             begins: the first byte of each number.
-            after: for each line, the number of numbers up to its end.
+            after: for each line, how many numbers precede its end.
         """
         n, m, sizes, weights, weighted = self._counts
         lead, each, store = sizes + weights, 1 + weighted, self._store

@@ -29,7 +29,7 @@ class _Npz(StoredFormat):
     name = "an .npz archive"
 
     def recognises(self, beginning: Beginning) -> bool:
-        """A zip archive is the container of .npz files."""
+        """Whether a file is a zip archive, which is the container of .npz files."""
         return beginning.bytes.startswith((b"PK\x03\x04", b"PK\x05\x06"))
 
     def load(self, graph_type: type[Graph], path: Path, weights: str | None, threads: int | None) -> Graph:
@@ -121,7 +121,7 @@ def _matrix(path: Path, archive: Archive, empty: Empty) -> StoredEdges:
 def _positions(given: Array, n: int, empty: Empty) -> NDArray[np.uint32]:
     """Convert rows or columns of entries to vertex numbers in an array that `empty` allocates.
 
-    Raises GraphError unless all are in 0..n-1.
+    Raises GraphError unless all numbers are in 0..n-1.
     """
     low, high = 0, -1
     kept = empty(len(given), np.uint32)

@@ -320,7 +320,7 @@ def _coordinates(archive: Archive) -> tuple[Array, Array]:
 
 
 def _check_pointers(archive: Archive, indptr: Array, entries: int) -> None:
-    """Raise GraphError for pointers that are wrong."""
+    """Raise GraphError for invalid row or column pointers."""
     path, first, last = archive.path, int(indptr[0]), int(indptr[-1])
     if first != 0 or last != entries:
         hint = "; pointers that count from 1 are those of another system" if first == 1 else ""

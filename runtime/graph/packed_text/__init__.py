@@ -27,7 +27,7 @@ class Damaged(Exception):
 
 
 class TextBytes(Protocol):
-    """The bytes of a text, in order."""
+    """A reader of the bytes of a text, in order."""
 
     def readinto(self, target: memoryview, /) -> int | None:
         """Fill the beginning of `target`. Returns the number of bytes, 0 at the end of the text. Raises Damaged."""
@@ -51,8 +51,8 @@ class Packing:
 
 
 def packing_of(begin: bytes) -> Packing | None:
-    """The compression of a file that begins with these bytes (at least six, unless it is shorter); None for plain
-    text.
+    """The compression of a file that begins with these bytes (at least six bytes, unless the file is shorter); None for
+    plain text.
     """
     return next((one for one in _PACKINGS if begin.startswith(one.magic)), None)
 

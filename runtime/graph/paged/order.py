@@ -44,9 +44,9 @@ def order_by_degree(degrees: Sequence[NDArray[Any]], empty: Empty = empty) -> ND
 def order_by_hubs(incoming: NDArray[np.uint32], outgoing: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """Hub sorting: the most important 8 % of the vertices, and then the others by increasing number, uint32[n].
 
-    The importance of a vertex is its in-degree times its out-degree. Hubs are in the order of decreasing importance,
-    and of increasing number if they are equally important. A vertex of importance 0 is no hub. `incoming` and
-    `outgoing` are the degrees, shape [n]. The function uses 24 bytes of memory per vertex.
+    The importance of a vertex is its in-degree times its out-degree. Hubs are sorted by decreasing importance, and
+    equally important hubs by increasing number. A vertex of importance 0 is not a hub. `incoming` and `outgoing` are
+    the degrees, shape [n]. The function uses 24 bytes of memory per vertex.
 
     Source: Wang et al., "HyTGraph: GPU-accelerated graph processing with hybrid transfer management", ICDE 2023, VI-A,
     equation 4, which divides the importance by a constant.

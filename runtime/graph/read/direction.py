@@ -40,7 +40,7 @@ def as_undirected(read: Scanned, space: Space) -> tuple[Scanned, bool, str]:
 
 
 def both_directions(read: Scanned, sign: int, space: Space) -> Scanned:
-    """Add the opposite of each edge that is no self-loop, with its values multiplied by `sign`."""
+    """Add the opposite of each edge that is not a self-loop, with its values multiplied by `sign`."""
     count = len(read.source)
     parts = [slice(first, first + _BLOCK) for first in range(0, count, _BLOCK)]
     more = sum(int((read.source[part] != read.target[part]).sum()) for part in parts)

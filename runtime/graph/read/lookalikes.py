@@ -27,7 +27,7 @@ from vlang.runtime.graph.read.text_errors import problem, shortened
 __all__ = ["doubts", "refuse_by_head", "refuse_by_rows", "refuse_second_header"]
 
 _ANYWAY = "; if these are edges, a header such as `source target` before them"
-_WIDE = 4  # columns from which a square of numbers is taken for a matrix
+_WIDE = 4  # minimum number of columns of a square of numbers that counts as a matrix
 _WINDOW = 1 << 23
 _NAMED = {
     ".vg": "a page file", ".npz": "an archive of NumPy", ".npy": "an array of NumPy", ".mtx": "MatrixMarket",
@@ -37,8 +37,8 @@ _NAMED = {
     ".ndjson": "lines of JSON", ".xml": "XML", ".dot": "DOT", ".zip": "an archive", ".tar": "an archive",
     ".xlsx": "a workbook", ".pkl": "a pickle", ".h5": "HDF5", ".hdf5": "HDF5",
 }
-"""What the suffix of a name says that a file is, if it says more than that it is a text."""
-_MANY = 10  # lines of another length than the first; so many are evidence enough if only a part of the file is known
+"""The format that the suffix of a file name indicates, for suffixes of files that are not plain lists of edges."""
+_MANY = 10  # lines of another length than the first line that are sufficient evidence if a part of the file is unknown
 
 
 def refuse_by_head(file: TextFile, table: Table) -> None:
@@ -205,7 +205,9 @@ def _are_neighbours(first: Sequence[int], read: Scanned) -> bool:
 
 
 def _range(read: Scanned, column: int) -> tuple[int, int]:
-    """The smallest and the largest id after the first row, in both columns of ids (`column` 0) or in the second (1)."""
+    """The smallest and the largest id after the first row, in both columns of ids or, if `column` is 1, in the
+    second.
+    """
     ends = (read.source[1:], read.target[1:])[column:]
     low, high = (int(read.ids.label(int(f(f(end) for end in ends)))) for f in (min, max))
     return low, high

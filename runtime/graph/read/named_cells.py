@@ -19,7 +19,7 @@ from vlang.times import PARTS, UNITS, WRITTEN, time_of
 
 __all__ = ["NamedCells", "WrongCell", "typed"]
 
-_LONGEST = 26  # of a time in microseconds; longer ones are read one by one
+_LONGEST = 26  # characters of a time in microseconds; longer texts are parsed one by one
 _LENGTHS = frozenset({10, 16, 19, *range(21, _LONGEST + 1)})
 _PLACE, _LENGTH = 0xFFFFFFFF, 0x3FFFFFFF
 
@@ -42,7 +42,7 @@ class WrongCell(Exception):
 
 
 def typed(field: Field, type_: str, cells: Sequence[str]) -> Field:
-    """The field with the role and type in which programs read it.
+    """The field with its role and type set to read its cells as `type_`.
 
     Args:
         field: the field of every line.

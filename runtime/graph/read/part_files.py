@@ -24,7 +24,7 @@ def opened_text(path: Path) -> TextFile:
 
 
 class TextParts(TextFile):
-    """Text files with the same columns. A later file may repeat the header of the first one."""
+    """Text files with the same columns. A later file may repeat the header of the first file."""
 
     def __init__(self, path: Path, files: Sequence[Path]) -> None:
         """`path` is the folder or the glob; `files` are its files, at least one."""
@@ -61,7 +61,7 @@ class TextParts(TextFile):
             before += part.size
 
     def _after_header(self, part: TextFile) -> tuple[int, int]:
-        """The first byte of the edges of a file after the first one, and the number of its line.
+        """The first byte of the edges of a later file, and the number of the line of this byte.
 
         Raises GraphError if the file has another header than the first file.
         """

@@ -59,7 +59,7 @@ class Window:
 class TextFile:
     """A readable regular file. Every call of `head` and `windows` reads the file from its beginning.
 
-    `header` is the first line of data if it has the names of the columns, else ""; the reader of edges sets it.
+    `header` is the first line of data if it has the names of the columns, else ""; the reader of edges sets `header`.
 
     Raises DiskError if the file does not exist, is not a regular file, or is not readable.
     """
@@ -168,7 +168,7 @@ class TextFile:
         text = window.text[: window.size]
         for found in _MARK.finditer(text.data):
             at = found.start()
-            first = before == 0 and at in (0, len(found[0]))  # of two marks at the beginning, the second
+            first = before == 0 and at in (0, len(found[0]))  # the second of two marks at the beginning
             if (at > 0 or before > 0) and (first or at == 0 or text[at - 1] == _NEWLINE):
                 line = 1 + self._line_ends(before) + int(np.count_nonzero(text[:at] == _NEWLINE))
                 raise problem(self.path, "a byte order mark at the beginning of this line", line=line,

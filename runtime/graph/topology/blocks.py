@@ -48,9 +48,9 @@ from vlang.runtime.threads.workers import on_threads
 
 __all__ = ["Blocks", "blocks_bytes"]
 
-_STRIPS = 16  # about how many strips a graph has at least, so that the work is divided evenly
-_PER_THREAD = 4  # strips per thread
-_LEAST_COST = 1 << 14  # edges and rows of a strip
+_STRIPS = 16  # approximate minimum number of strips, so that the work is divided evenly
+_PER_THREAD = 4  # minimum number of strips per thread
+_LEAST_COST = 1 << 14  # minimum number of edges plus rows of a strip
 
 Int64s = NDArray[np.int64]
 

@@ -35,10 +35,10 @@ NARROW = 32
 """Bits of a key that is stored as uint32."""
 
 MANY = 1 << 22
-"""Vertices from which memory is compared with what is there before it is taken: few bytes may declare many."""
+"""From this number of vertices on, the free memory is checked first, because a few bytes of a file may declare many."""
 
 SMALL = 1 << 14
-"""Up to this number of entries NumPy sorts, in a few milliseconds, since compiling the kernels takes a second."""
+"""Up to this number of entries, NumPy sorts in a few milliseconds, while compiling the kernels takes a second."""
 
 Array = NDArray[Any]
 

@@ -59,7 +59,7 @@ class Listing:
     def of_edges(
         edges: EdgeList, directed: bool, columns: Mapping[str, Column], rule: WeightRule | None, threads: int
     ) -> Listing:
-        """The list of a graph without adjacency lists.
+        """The list of edges of a graph that has no adjacency lists yet.
 
         Args:
             edges: the edges.

@@ -70,7 +70,7 @@ def common_neighbours(both: Adjacency, adjacency: Adjacency, threads: int) -> ND
 
 
 def ordinals(adjacency: Adjacency, threads: int) -> NDArray[np.uint32]:
-    """For each entry of an adjacency, the number of entries before it in its row with the same neighbour, uint32."""
+    """For each entry of an adjacency, the number of earlier entries of the same row with the same neighbour, uint32."""
     out = np.empty(len(adjacency), dtype=np.uint32)
     kernel = kernels("rows")["ordinals"]
     on_threads(threads, lambda part: kernel(adjacency.offsets, adjacency.targets, *part, out),
@@ -108,7 +108,7 @@ def sums_between(
 
 
 def _summed(values: NDArray[Any], index: NDArray[np.uint32], n: int) -> NDArray[Any]:
-    """The sums of the values with each index in 0..n-1, in the dtype of the values.
+    """For each index in 0..n-1, the sum of the values with this index, in the dtype of the values.
 
     Integers are added as halves of 32 bits. A float64 holds the sum of up to 2^21 halves exactly.
     """

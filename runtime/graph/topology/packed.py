@@ -13,7 +13,7 @@ from vlang.runtime.graph.topology.adjacency import Adjacency, frozen
 __all__ = ["PackedEdges", "packed_edges"]
 
 _BITS = 32
-_EXACT = 1 << 24  # every type of at least 32 bits holds integers up to this one exactly
+_EXACT = 1 << 24  # every type of at least 32 bits holds the integers up to this value exactly
 _CHUNK = 1 << 20
 
 

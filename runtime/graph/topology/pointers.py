@@ -44,7 +44,7 @@ def _rows(values: NDArray[Any], order: Order | None, threads: int) -> Rows:
     if order is None:
         pointing = np.flatnonzero(values != _NONE).astype(np.uint32)
         return build_rows(EdgeScan(values[pointing], pointing, mirror=False), n, {}, threads)
-    ordered = values[order.internal]  # by number
+    ordered = values[order.internal]  # in the order of the vertex numbers
     pointing = np.flatnonzero(ordered != _NONE).astype(np.uint32)
     rows = build_rows(EdgeScan(order.internal[ordered[pointing]], pointing, mirror=False), n, {}, threads)
     return Rows(rows.offsets, order.internal[rows.targets], {})

@@ -59,7 +59,7 @@ class StoredEdges(PageReader, Protocol):
         """The kinds of adjacency that are stored: "in" and "out", or "in" alone for an undirected graph."""
 
     def degrees(self, kind: str, empty: Empty = empty) -> NDArray[np.uint32]:
-        """The lengths of the rows of a kind, uint32[n].
+        """The lengths of the rows of the adjacency `kind`, uint32[n].
 
         `empty` allocates this array and a temporary array of half the size.
         """

@@ -57,7 +57,8 @@ class WeightRule:
         return (self.low + weights % (self.high - self.low + 1)).astype(self.column.dtype)
 
     def values(self, rows: Rows, kind: str, directed: bool, threads: int) -> Array:
-        """The weights of all entries of adjacency lists, in their order and in the narrowest dtype, shape [entries].
+        """The weights of all entries of adjacency lists, in the order of the entries and in the narrowest dtype, shape
+        [entries].
 
         Args:
             rows: the adjacency lists.

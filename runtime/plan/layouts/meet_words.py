@@ -9,8 +9,8 @@ from __future__ import annotations
 from vlang.runtime.plan.layout import Layout
 
 _MEETING = Layout()
-MEET_CREW = _MEETING.line("how many workers there are")
-MEET_JOINED = _MEETING.line("workers that have come")
-MEET_WAITING = _MEETING.line("workers that wait at a meeting")
-MEET_TURN = _MEETING.line("meetings so far")
+MEET_CREW = _MEETING.line("the number of workers")
+MEET_JOINED = _MEETING.line("the number of workers that have joined the launch")
+MEET_WAITING = _MEETING.line("the number of workers that wait at the barrier")
+MEET_TURN = _MEETING.line("how many times the barrier has opened so far")
 MEET_WORDS = _MEETING.size()

@@ -8,16 +8,16 @@ from vlang.runtime.plan.plan import PAGE_WORDS
 # Scratch memory for passes that process all contributions of a vertex together (runtime/cpu/passes/scratch.py).
 # SLOT_SCRATCH points to these words. A worker gets its number from the counter stats[STATS_WORKERS].
 _SCRATCH = Layout()
-SCRATCH_WORDS = _SCRATCH.word("words of each worker")
+SCRATCH_WORDS = _SCRATCH.word("the number of words of scratch memory per worker")
 SCRATCH_OWNERS = _SCRATCH.word("i64: the page of each segment")
-SCRATCH_MEMORY = _SCRATCH.word("u64: the memory")
+SCRATCH_MEMORY = _SCRATCH.word("u64: the scratch memory of all workers")
 STATS_WORKERS = 2
 
 # Work that is fused into a pass, block by block, on a CPU (runtime/cpu/passes/fused_work.py). If there is such work,
 # SLOT_FUSED points to these words; else it is 0.
 _FOLLOW = Layout()
-FOLLOW_FRAME = _FOLLOW.word("the frame as it will be after the pass")
-FOLLOW_LEFT = _FOLLOW.word("i64: the vertices of each block that have not been applied")
+FOLLOW_FRAME = _FOLLOW.word("the frame with the values that it has after the pass")
+FOLLOW_LEFT = _FOLLOW.word("i64: the number of vertices of each block that have not been applied yet")
 FOLLOW_VERTICES = _FOLLOW.word("the number of vertices")
 
 # The table for passes that push (runtime/cpu/ways/push.py; reach_words.py has the table for a uniform frontier). It
@@ -27,12 +27,12 @@ FOLLOW_VERTICES = _FOLLOW.word("the number of vertices")
 # filled, and writes WALK_NOBODY into entries that it does not use.
 _WALK = Layout(PAGE_WORDS)
 WALK_QUEUE = _WALK.word("u64: the frontier")
-WALK_FOUND = _WALK.word("u64: the queue that is filled")
-WALK_COUNTS = _WALK.word("i64: entries reserved, vertices found, edges along which they push")
-WALK_BITS = _WALK.word("u64: a bit a vertex that was found in this superstep")
-WALK_ORIGIN = _WALK.word("u8: flags of the vertices to begin with, or 0: those that are not silent")
-WALK_RECORDS = _WALK.word("i64 pairs, for each superstep of a call that runs many: vertices active after it and edges "
-                          "along which was pushed")
+WALK_FOUND = _WALK.word("u64: the queue that is being filled")
+WALK_COUNTS = _WALK.word("i64: the numbers of entries reserved, of vertices found, and of edges of the vertices found")
+WALK_BITS = _WALK.word("u64: a bitmap of the vertices that were found in this superstep")
+WALK_ORIGIN = _WALK.word("u8: flags of the vertices of the first frontier; 0 for all vertices that are not silent")
+WALK_RECORDS = _WALK.word("i64 pairs: for each superstep of a call, the active vertices after it, and the edges "
+                          "pushed along")
 WALK_WORDS = _WALK.size(PAGE_WORDS + 8)
 WALK_EDGES = 2048
 WALK_RESERVED = 256

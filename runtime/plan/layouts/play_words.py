@@ -7,11 +7,11 @@ from vlang.runtime.plan.layout import Layout
 PLAY_MOST_ARGS = 5
 
 _PLAY = Layout()
-PLAY_HELPERS = _PLAY.word("how many helpers may take part")
-PLAY_FRAME = _PLAY.word("the address of the frame in which the list and the level are set before the launch")
+PLAY_HELPERS = _PLAY.word("the maximum number of helpers")
+PLAY_FRAME = _PLAY.word("the address of the frame in which PLAY_LIST and PLAY_LEVEL are stored before the launch")
 PLAY_LIST = _PLAY.word("the address of the vertices that the kernel runs over")
-PLAY_LEVEL = _PLAY.word("the level, as the bits of its slot")
+PLAY_LEVEL = _PLAY.word("the level, as the bits of its slot in the frame")
 PLAY_FUNCTION = _PLAY.word("the address of the kernel")
-PLAY_COUNT = _PLAY.word("how many arguments it takes")
-PLAY_ARGS = _PLAY.part(PLAY_MOST_ARGS, "its arguments")
+PLAY_COUNT = _PLAY.word("the number of arguments of the kernel")
+PLAY_ARGS = _PLAY.part(PLAY_MOST_ARGS, "the arguments of the kernel")
 PLAY_WORDS = _PLAY.size()

@@ -24,14 +24,14 @@ KINDS = ("auto", "bars", "graph", "histogram", "map", "rank")
 """The kinds of pictures."""
 
 BLUE, GREY = "#2f6fb0", "#c9c9c9"
-_MOST_DRAWN = 400  # vertices of a drawing
-_AUTO_DRAWN = 60  # vertices up to which a drawing is the usual picture
+_MOST_DRAWN = 400  # maximum number of vertices of a drawing
+_AUTO_DRAWN = 60  # up to this number of vertices, a drawing is the default picture
 _LABELLED = 60
 _MOST_BARS = 40
-_MOST_EDGES = 20_000  # edges of a map
-_SKEWED = 20  # largest value over median from which a rank plot shows more than a histogram
+_MOST_EDGES = 20_000  # maximum number of edges on a map
+_SKEWED = 20  # a rank plot is drawn if the largest value divided by the median is at least this ratio
 _POINTS = 2000
-_COLOURS = 10  # groups that get a colour of their own
+_COLOURS = 10  # maximum number of groups with a colour of their own
 _XY = (("x", "y"), ("lon", "lat"), ("longitude", "latitude"))
 
 

@@ -1,1 +1,3 @@
-"""The files behind what a user names: paths, pipes, folders and globs (`spool.py`), and remote files (`remote.py`)."""
+"""The files to which a source named by the user refers: paths, pipes, folders and globs (`spool.py`), and remote files
+(`remote.py`).
+"""

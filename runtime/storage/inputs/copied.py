@@ -1,4 +1,4 @@
-"""Paths of temporary copies, which messages show as what the user wrote."""
+"""Paths of temporary copies, which messages show as the text that the user wrote."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Holder:
 
 
 class Copied(PosixPath):
-    """A path that opens a temporary copy, and whose text is what the user wrote.
+    """A path that opens a temporary copy, but whose text is the text that the user wrote.
 
     Attributes:
         opened: the path of the copy.

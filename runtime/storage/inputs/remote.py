@@ -1,4 +1,4 @@
-"""Files on other machines, such as `s3://bucket/edges.csv`: copied by fsspec, which the extra `io` installs, and read.
+"""Copies files of other machines, such as `s3://bucket/edges.csv`, by fsspec, which the extra `io` installs.
 
 Only the protocols of a table are used, and only for URLs in a call or a command. URLs in the text of a file and chained
 URLs (`zip::https://...`) are never opened, because they could refer to files that the user did not name.
@@ -41,7 +41,7 @@ def is_remote(path: str | os.PathLike[str]) -> bool:
 
 
 def local(source: str) -> str | Path:
-    """The path of a copy of a URL; any other source unchanged. Raises DiskError."""
+    """The path of a local copy if the source is a URL; any other source is returned unchanged. Raises DiskError."""
     return fetched(source) if is_remote(source) else source
 
 

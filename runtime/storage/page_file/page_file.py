@@ -72,7 +72,7 @@ class PageFile:
     """
 
     def __init__(self, path: Path, header: Header, fingerprint: bytes, description: Description) -> None:
-        """Called by `open`, which checks the arguments before."""
+        """`open` calls the constructor after it has checked the arguments."""
         self.path = path
         self.n, self.m, self.directed, self.layout = header.n, header.m, header.directed, header.layout
         self.kinds = ("in", "out") if header.directed else ("in",)

@@ -41,7 +41,7 @@ __all__ = ["LEAST_BUFFERS", "Reading", "Ring"]
 
 LEAST_BUFFERS = 2
 _BUFFERS = 8  # buffers of a ring, if the budget allows
-_FEW = 3  # a ring has more buffers than this only if they take at most half of the budget
+_FEW = 3  # a ring has more buffers than this only if its buffers take at most half of the budget
 _READERS = 2
 _TOGETHER = 64  # maximum number of pages in a batch of pages in memory, unless a single group has more
 

@@ -2,7 +2,7 @@
 
 An array is a shared mapping of a temporary file without a name, so any part may be read or written at any time. A part
 that is released leaves the memory of the process, and is mapped again from the file on the next access. The system
-caches the file in memory that is otherwise free, which does not count as memory of the process.
+caches the file in free memory, and this cache does not count as memory of the process.
 """
 
 from __future__ import annotations

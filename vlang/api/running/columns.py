@@ -1,4 +1,4 @@
-"""The edge columns for which a program is compiled: those of the graph, and those that count parallel edges."""
+"""The edge columns for which a program is compiled: columns of the graph, and ordinals of parallel edges."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ __all__ = ["columns_of", "counts_edges", "refuse_ordinals"]
 
 
 def columns_of(program: f.Program, graph: Graph | None) -> frozenset[str]:
-    """The edge columns that a plan of the program for a graph may read; without a graph, all that the program names.
-
-    If edges are keys of random numbers (`random(seed, edge)`, `pick`), these are also columns with the ordinals of
+    """The edge columns that a plan of the program for a graph may read; without a graph, all that the program names. If
+    edges are keys of random numbers (`random(seed, edge)`, `pick`), the result includes columns with the ordinals of
     parallel edges. A simple graph needs no such column.
     """
     if graph is None:
@@ -63,7 +62,20 @@ def _needs(program: f.Program) -> set[str]:
     return {need.word for need in program.needs}
 
 
+_MOST_SEEN = 256
+_seen: dict[int, tuple[f.Program, list[tuple[f.Op, int]]]] = {}  # by id(); values keep the programs
+
+
 def _ordinals(program: f.Program) -> list[tuple[f.Op, int]]:
-    """The ordinals of edges that a program reads, each with the line of its statement."""
+    """The ordinals of edges that a program reads, each with the line of its statement. Every call of a program asks."""
+    known = _seen.get(id(program))
+    if known is None:
+        if len(_seen) >= _MOST_SEEN:
+            _seen.clear()
+        known = _seen[id(program)] = program, _found_ordinals(program)
+    return known[1]
+
+
+def _found_ordinals(program: f.Program) -> list[tuple[f.Op, int]]:
     return [(part, statement.span.line) for statement in statements(program.body) for expr in expressions(statement)
             for part in f.walk(expr) if isinstance(part, f.Op) and part.op == "ordinal"]

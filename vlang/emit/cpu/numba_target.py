@@ -9,6 +9,7 @@ from dataclasses import replace
 from vlang.emit.cpu.grouped_text import closed, opened, taken
 from vlang.emit.cpu.numba_dialect import NumbaDialect
 from vlang.emit.cpu.skeleton import skeletons
+from vlang.emit.cpu.ways.way_text import PASS
 from vlang.emit.cpu.ways.way_texts import WAY_TEXTS
 from vlang.emit.shared.reductions.accumulate import Accumulation
 from vlang.emit.shared.reductions.grouped import Grouped
@@ -31,7 +32,6 @@ _SATURATING = re.compile(r"\b(?:saturated_\w+|add_sizes|sum_of_words)\(")
 _MOST_KEPT = 16  # the most components of a vertex's accumulators in a pass over cache blocks
 _MOST_LAID = 4  # the most components of a vertex's accumulators in a pass over runs of vertices
 _CASES = 24  # scalars computed by one function
-_PASS = "void(u64*, i64*, i64, i64*)"
 
 
 def _skeleton(name: str, suffix: str = "", fuses: bool = True) -> str:
@@ -114,7 +114,7 @@ def _inlined(scalar: ScalarText) -> str:
 
 
 def _laying(d: NumbaDialect, types: list[Scalar]) -> list[Function]:
-    """The functions `lay` and `laid`: store and load accumulators of vertex or lane s in memory of the worker."""
+    """Return `lay` and `laid`, which store and load the accumulators of vertex or lane s in the memory of a worker."""
     lines, items = [], []
     for i, type_ in enumerate(types):
         place, part = f"room[{i}][s]", d.part("acc", i)
@@ -131,7 +131,7 @@ def _fused(stage: str, kernels: Sequence[str]) -> str:
 
 
 def _tables(writer: StageWriter) -> list[Accumulation]:
-    """The accumulations that fill a structure, in order."""
+    """Return the accumulations that collect contributions in scratch memory, in the order of the gathers."""
     return [one for one in writer.accumulations if isinstance(one, (Holistic, Grouped))]
 
 
@@ -180,7 +180,7 @@ class NumbaTarget:
         self, writer: StageWriter, functions: list[str], texts: list[str], roles: list[str],
         support: tuple[str, ...] = (),
     ) -> StageText:
-        """The code of a stage from its functions and skeletons, with the functions that all stages have."""
+        """Join the functions and skeletons of a stage, and add the functions that every stage has."""
         name = writer.stage.name
         if writer.messages:
             roles.append("messages")
@@ -242,7 +242,7 @@ class NumbaTarget:
         return Function("bind_columns", (), self.dialect.pack("", pointers))
 
     def _edges(self, writer: StageWriter) -> list[str]:
-        """The functions that gather, with the components of all accumulators side by side."""
+        """Return the functions that gather. They process the components of all accumulators side by side."""
         d, stage = self.dialect, writer.stage
         edge = writer.contributing()
         after: list[str] = []
@@ -303,7 +303,7 @@ class NumbaTarget:
         if any(_WIDE.search(body) for body in bodies):
             head += "from vlang.runtime.compile.wide import *\n"
         parts = [head, _skeleton("prelude"), _skeleton("operators"), *map(_skeleton, support), *bodies]
-        exports = {kernel: one.signatures.get(kernel, _PASS) for one in stages for kernel in one.kernels.values()}
+        exports = {kernel: one.signatures.get(kernel, PASS) for one in stages for kernel in one.kernels.values()}
         exports["scalars"] = "void(u64*, i64, i64)"
-        exports.update(dict.fromkeys(folds, _PASS))
+        exports.update(dict.fromkeys(folds, PASS))
         return Module("\n\n\n".join(part.strip("\n") for part in parts) + "\n", exports)

@@ -10,7 +10,7 @@ import networkx
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.interop.networkx.reading import Ends, Weights, ends_of, weights_of
+from vlang.interop.networkx.reading import Ends, Weights, ends_of, rows_of, weights_of
 from vlang.runtime.graph.edges.edge_list import EdgeList, VertexIds
 from vlang.runtime.graph.graph import Graph
 
@@ -18,7 +18,8 @@ __all__ = ["VlangGraph", "convert_from_nx", "convert_to_nx"]
 
 
 class VlangGraph:
-    """The nodes and edges of a NetworkX graph as arrays, and the graphs of vlang that are built from these on request.
+    """The nodes and edges of a NetworkX graph as arrays, and the vlang graphs that are built from the arrays on
+    request.
 
     Vertex i of these graphs is the node `nodes[i]`. NetworkX drops its cached copy when a method changes the graph.
 
@@ -101,7 +102,7 @@ class VlangGraph:
         if name not in self._weights:
             if self.original is None:
                 raise NotImplementedError(f"this graph was converted without the edge attribute {name!r}")
-            self._weights[name] = weights_of(self.original, self.nodes, self.ends, name, 1)
+            self._weights[name] = weights_of(self.original, rows_of(self.original, self.nodes), self.ends, name, 1)
         return self._weights[name]
 
     def simple(self, loops: bool = True, backwards: bool = False) -> Graph:
@@ -168,8 +169,9 @@ def convert_from_nx(
         NotImplementedError: an attribute that is needed has a value that is no finite number.
     """
     nodes = list(graph)
-    ends = ends_of(graph, nodes)
-    weights = {attribute: weights_of(graph, nodes, ends, attribute, default)
+    rows = rows_of(graph, nodes)
+    ends = ends_of(graph, nodes, rows)
+    weights = {attribute: weights_of(graph, rows, ends, attribute, default)
                for attribute, default in (edge_attrs or {}).items()}
     whole = graph if preserve_edge_attrs or preserve_node_attrs else None
     return VlangGraph(nodes, graph.is_directed(), graph.is_multigraph(), ends, weights, whole)

@@ -1,4 +1,4 @@
-"""Lines with calls, indices and statements of other languages that need the declarations of the program to translate.
+"""Recognises lines of other languages whose translation depends on the declarations of the program.
 
 `habits.py` has the lines that a pattern alone translates. Each rule here takes a line that does not parse and its
 surroundings, and returns the habit that it recognises, or None.
@@ -139,6 +139,101 @@ def _all_edges(line: str, around: Surroundings) -> Habit | None:
                   "an undirected edge is in it twice, once at each end", *(write if whole else ()), group="at")
 
 
+<<<<<<< HEAD
+=======
+# ------------------------------------------------------------- methods
+
+_METHOD = re.compile(r"(?P<owner>[A-Za-z_][\w.]*)\.(?P<at>[A-Za-z_]\w*)\(")
+_MODULES = frozenset({"np", "numpy", "math", "torch", "pd", "pandas"})
+_LAMBDA = re.compile(r"lambda (\w+): ?(.+)")
+_SAME = frozenset({"abs", "sqrt", "exp", "log", "floor", "round", "ceil", "sign", "tanh", "sin", "cos"})
+_SIGNS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "add": "+", "sub": "-", "mul": "*",
+          "div": "/", "pow": "**"}
+_COUNTS = {**dict.fromkeys(("number_of_nodes", "order", "num_nodes", "num_vertices", "vcount", "nrows"), "N"),
+           **dict.fromkeys(("number_of_edges", "num_edges", "ecount", "size"), "M")}
+_OF_VERTEX = {"in_degree": "indegree", "out_degree": "outdegree", "degree": "degree", "indegree": "indegree",
+              "outdegree": "outdegree"}
+
+
+def _calls(line: str) -> Iterator[tuple[re.Match[str], int, list[str]]]:
+    """The method calls of a line: each match, the position after its closing bracket, and the arguments."""
+    for match in _METHOD.finditer(line):
+        end = _closing(line, match.end() - 1)
+        if end >= 0:
+            yield match, end + 1, _split(line[match.end() : end])
+
+
+def _method(line: str, around: Surroundings) -> Habit | None:
+    for match, end, arguments in _calls(line):
+        owner, name = match["owner"], match["at"]
+        if owner in _MODULES or owner in ("vertices", "edges", "edgeset", "ctx", "context", "this"):
+            continue
+        if owner not in around.fields and owner.isidentifier():
+            new = _of_graph(name, arguments)
+            if new:
+                return _found(match, f"a graph has no method `{name}`", "its numbers have names of their own:",
+                              line[: match.start()] + new + line[end:], group="at")
+        if name in ("value_counts", "nunique", "unique"):
+            return _values(line, match, around)
+        new = _of_value(owner, name, arguments)
+        changed = line[: match.start()] + new + line[end:]
+        more = _method(changed, around) if new else None
+        if more is not None and more.write:
+            (changed,) = more.write
+        return _found(match, f"a value has no method `{name}`" if not arguments or not _LAMBDA.match(arguments[0]) else
+                      f"a value has no method `{name}`, and needs no `lambda`",
+                      "an expression is computed for every vertex:" if new else
+                      "functions stand alone, as `log(x)`; all vertices are in `max(v.x for v in vertices)`",
+                      *([changed] if new else []), group="at")
+    return None
+
+
+def _of_graph(name: str, arguments: list[str]) -> str:
+    """Return the text to write instead of a call of a graph's method; "" for other methods."""
+    if name in _COUNTS and not arguments:
+        return _COUNTS[name]
+    if name in _OF_VERTEX and len(arguments) == 1 and arguments[0].isidentifier():
+        return _OF_VERTEX[name] if arguments[0] == "self" else f"{arguments[0]}.{_OF_VERTEX[name]}"
+    return ""
+
+
+def _of_value(x: str, name: str, arguments: list[str]) -> str:
+    """Return the text to write instead of a call of a column's method; "" for methods without counterpart."""
+    if name == "clip" and len(arguments) == 2:
+        return f"clamp({x}, {arguments[0]}, {arguments[1]})"
+    if name == "astype" and len(arguments) == 1 and arguments[0] in TYPE_NAMES:
+        return f"{arguments[0]}({x})"
+    if name in ("isna", "isnull", "notna", "notnull") and not arguments:
+        return f"isnan({x})" if name.startswith("is") else f"(not isnan({x}))"
+    if name == "between" and len(arguments) == 2:
+        return f"({arguments[0]} <= {x} and {x} <= {arguments[1]})"
+    if name == "isin" and len(arguments) == 1 and arguments[0].isidentifier():
+        return f"{x} in {arguments[0]}"
+    if name in ("copy", "dup", "to_numpy", "tolist") and not arguments:
+        return x
+    if name in _SAME and not arguments:
+        return f"{name}({x})"
+    if name in _SIGNS and len(arguments) == 1:
+        return f"({x} {_SIGNS[name]} {arguments[0]})"
+    body = _LAMBDA.fullmatch(arguments[0]) if len(arguments) == 1 else None
+    if name in ("apply", "map", "transform") and body is not None:
+        return "(" + re.sub(rf"\b{body[1]}\b", x, body[2]) + ")"
+    return ""
+
+
+def _values(line: str, match: re.Match[str], around: Surroundings) -> Habit:
+    """The habit of a method that counts the different values of a column."""
+    owner, name = match["owner"], match["at"]
+    target = re.match(r"(?:global|let|vertex) (\w+)", line)
+    title = f"a value has no method `{name}`"
+    if target is not None and name == "value_counts" and around.fields.get(owner) == "vertex" and around.top:
+        return _found(match, title, "every vertex counts the vertices that name it:",
+                      f"vertex {target[1]}: int = count(true for v in vertices if v.{owner} == self)", group="at")
+    return _found(match, title, f"leave this line out, and count in Python: `numpy.unique(result[\"{owner}\"])`",
+                  group="at")
+
+
+>>>>>>> main
 # ------------------------------------------------------------- statements
 
 _ATOMIC = re.compile(r"(?:\w+ = )?(?P<at>atomic_?(?:min|max|add)|write(?:min|max|add))\(&?(\w+)(?:\[\w+\])?, ?(.+)\)",
@@ -156,7 +251,7 @@ _DIVISOR = re.compile(r"/ ?([A-Za-z_]\w*)(?![\w.(\[])")
 
 
 def _sent(text: str, around: Surroundings) -> str:
-    """An expression of a vertex about itself as one about its neighbour `u`."""
+    """Rewrite an expression of a vertex about itself as an expression about its neighbour `u`."""
     own = set(around.fields) | _DEGREES
     return re.sub(r"(?<![\w.])[A-Za-z_]\w*(?![\w(])", lambda m: f"u.{m[0]}" if m[0] in own else m[0], text)
 

@@ -40,7 +40,7 @@ def edge_list(
     """The edges src[e] -> dst[e]; see `Graph.from_edges`.
 
     Args:
-        src, dst: vertex ids, shape [E]; indices into `ids` if that is given.
+        src, dst: vertex ids, shape [E]; indices into `ids` if `ids` is given.
         columns: edge columns by name, shape [E] each.
         directed: False if each edge is listed once and means both directions.
         n: the number of vertices, whose ids are 0..n-1; None takes the ids that occur.

@@ -29,12 +29,14 @@ _WORDS = 1 << 11  # words of a bitmap whose set bits are listed at a time: 17 by
 
 
 class MixedSigns(Exception):
-    """Some ids are negative and some exceed 2^63 - 1, so no integer type holds both. The argument is one of these ids.
+    """Raised if some ids are negative and others exceed 2^63 - 1, because no integer type holds both.
+
+    The argument is one of these ids.
     """
 
 
 class BadText(Exception):
-    """The text of an id is not UTF-8. The argument is the bytes of this text."""
+    """Raised if the text of an id is not UTF-8. The argument is the bytes of this text."""
 
 
 @dataclass(frozen=True)
@@ -202,7 +204,7 @@ def rank_by_bitmap(
 ) -> VertexIds:
     """Replace ids in the narrow range lowest .. lowest + span - 1 by their ranks, by means of a bitmap.
 
-    The function uses span / 8 bytes of memory per thread, and span / 16 bytes more.
+    The function uses span / 8 bytes of memory per thread, plus span / 16 bytes in all.
 
     Args:
         store: the ids at both ends of all edges; ranks replace them.
@@ -240,7 +242,7 @@ def rank_by_bitmap(
 
 
 def _marked(bits: NDArray[np.uint64], lowest: int, places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Set `places` to the positions of the set bits plus `lowest`, in increasing order."""
+    """Write the positions of the set bits, plus `lowest`, to `places` in increasing order."""
     done = 0
     for first in range(0, len(bits), _WORDS):
         block = np.unpackbits(bits[first : first + _WORDS].view(np.uint8), bitorder="little")

@@ -10,8 +10,10 @@ from vlang.emit.shared.stage import StageWriter
 from vlang.emit.shared.values.dialect import Function
 from vlang.records import dataclass
 
-__all__ = ["CREW", "SPARSE", "Added", "WayText"]
+__all__ = ["CREW", "PASS", "SPARSE", "Added", "WayText"]
 
+PASS = "void(u64*, i64*, i64, i64*)"
+"""The signature of kernels whose workers take tasks."""
 SPARSE = "void(u64*, i64*, i64, i64*, u64*)"
 """The signature of kernels whose workers take tasks, and which also get the address of a table."""
 CREW = "void(u64*, i64*, u64*)"
@@ -27,7 +29,7 @@ class Added:
             that way.
         reason: why the pass cannot run that way; "" if there is no reason worth showing.
         functions: the functions that the way's kernels call, besides the functions of every pass.
-        texts: more code, in which the name of the pass has been appended to functions that the code defines; calls of
+        texts: more code. The names of the functions that this code defines end with the name of the pass; calls of
             `functions` are renamed later.
         skeletons: the names of the skeletons that contain the way's kernels.
         roles: the signature of the kernel of each role; the kernel is named ROLE_PASS.
