@@ -197,11 +197,7 @@ def _best(run: Run, node: t.Call, at: Sight) -> _Advice | None:
 
 
 def _sets(run: Run, node: t.Call, at: Sight) -> _Advice | None:
-<<<<<<< HEAD
     """`set(self.neighbors)`, and `len(set(neighbors(u)) & set(neighbors(self)))`."""
-=======
-    """Return the advice on `set(self.neighbors)`."""
->>>>>>> main
     if node.name not in ("set", "frozenset") or len(node.args) != 1:
         return None
     title = f"there is no function `{node.name}`: neighbours are no sets"

@@ -94,7 +94,7 @@ def transformed_groups(line: str, around: Surroundings) -> Habit | None:
 
 
 def _of_graph(name: str, arguments: list[str]) -> str:
-    """The text for a method of a graph; "" for other methods."""
+    """Return the text to write instead of a call of a graph's method; "" for other methods."""
     if name in _COUNTS and not arguments:
         return _COUNTS[name]
     if name in _OF_VERTEX and len(arguments) == 1 and arguments[0].isidentifier():
@@ -103,7 +103,7 @@ def _of_graph(name: str, arguments: list[str]) -> str:
 
 
 def _of_value(x: str, name: str, arguments: list[str]) -> str:
-    """The text for a method of a column; "" for methods that have no counterpart."""
+    """Return the text to write instead of a call of a column's method; "" for methods without counterpart."""
     if name == "clip" and len(arguments) == 2:
         return f"clamp({x}, {arguments[0]}, {arguments[1]})"
     if name == "astype" and len(arguments) == 1 and arguments[0] in TYPE_NAMES:
