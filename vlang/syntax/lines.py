@@ -225,10 +225,6 @@ def _around(word: Word, result: Scan) -> Line:
     return Line([Word("bad", line.strip(), begin)], 0)
 
 
-def _around_text(word: Word, result: Scan) -> str:
-    return _around(word, result).first
-
-
 def _unknown(word: Word, result: Scan) -> None:
     line = _around(word, result)
     if len(line.first) < _LONGEST and result.known(result, line):
@@ -236,23 +232,23 @@ def _unknown(word: Word, result: Scan) -> None:
     if word.text == "!":
         result.problem("`!` is written `not`", word.start, word.end, "not an operator of the language")
     elif word.text == "'":
-        line = _around_text(word, result)
-        result.problem("a text is written in double quotes", word.start, word.end, line=_around(word, result),
-                       write=(line.replace("'", '"'),) if line.count("'") % 2 == 0 and '"' not in line else ())
+        said = line.first
+        result.problem("a text is written in double quotes", word.start, word.end, line=line,
+                       write=(said.replace("'", '"'),) if said.count("'") % 2 == 0 and '"' not in said else ())
     elif word.text == '"':
         result.problem("this text does not end on its line", word.start, word.end,
                        help=("a text is written in double quotes, and has none inside",))
     elif word.text == ";":
         result.problem("`;` ends no statement", word.start, word.end, help=("a statement ends with its line:",),
-                       line=_around(word, result), write=(_around_text(word, result).rstrip("; "),))
+                       line=line, write=(line.first.rstrip("; "),))
     elif word.text in "{}":
         result.problem(f"`{word.text}` marks no block", word.start, word.end,
                        help=("a block begins with `:` and is indented",))
     elif word.text == "?":
-        choice = _CHOICE.fullmatch(_around_text(word, result))
+        choice = _CHOICE.fullmatch(line.first)
         write = (choice.expand(r"\1\3 if \2 else \4"),) if choice is not None else ()
         result.problem("`?` chooses no value", word.start, word.end, help=("`c ? a : b` is written `a if c else b`",),
-                       line=_around(word, result), write=write)
+                       line=line, write=write)
     elif word.text == "\\":
         result.problem("`\\` continues a line only at its end", word.start, word.end)
     elif word.text.isprintable():
