@@ -101,12 +101,15 @@ def within_budget(plan_for: Callable[[str], Plan], graph: Graph, options: Option
 
     plan_for: compiles the plan for a target, "numba" or "cuda". Raises OutOfMemory.
     """
-    if here() is not None:
-        if chosen_budget(options) is not None:
-            raise BindError(f"{_VARIABLE}: budgets of several ranks are not there yet; unset it")
-        yield ()
+    limit, transport = chosen_budget(options), here()
+    if transport is not None:
+        from vlang.runtime.cluster.rank_memory import check_rank_need  # start-up
+
+        if limit is not None and options.device == "cpu":
+            limit = check_rank_need(plan_for("numba"), graph, transport.size, transport.beside, limit)
+        with budget(limit):
+            yield ()
         return
-    limit = chosen_budget(options)
     if graph.streamed:  # the run decides whether it reads the edges or streams them (vlang.api.running.on_disk)
         with budget(limit, graph.in_memory.shape().held + graph.order_bytes):
             yield ()
