@@ -4,7 +4,7 @@
 `python benchmarks/documents.py RECORD...` updates the tables from other records, of a CPU, a GPU or a disk.
 
 A table is between the lines `<!-- measured: NAME -->` and `<!-- end of measured -->`. NAME is `cpu`, `gpu` or `disk`
-for a whole record, `speed` for a selection of rows of the first two, or `claim` for one sentence.
+for a whole record, `speed` for some rows of the CPU record and the GPU record, or `claim` for one sentence.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ class Pair(NamedTuple):
 
 
 def tables(cpu: Path, gpu: Path, disk: Path) -> dict[str, str]:
-    """The text of every block by its name. Raises SystemExit if a record lacks a row of a block."""
+    """Return the text of every block, by the name of the block. Raises SystemExit if a record lacks a row that a block
+    needs.
+    """
     paths = {"cpu": cpu, "gpu": gpu, "disk": disk}
     records = {name: json.loads(path.read_text(encoding="utf-8")) for name, path in paths.items()}
     return {
@@ -66,7 +68,7 @@ def tables(cpu: Path, gpu: Path, disk: Path) -> dict[str, str]:
 
 
 def filled(text: str, found: Mapping[str, str]) -> str:
-    """A document with its blocks updated. Raises SystemExit for a block with an unknown name."""
+    """Return a document with its blocks updated. Raises SystemExit for a block with an unknown name."""
     missing = {match[2] for match in _BLOCK.finditer(text)} - set(found)
     if missing:
         raise SystemExit(f"nothing is called {', '.join(sorted(missing))}; known are {', '.join(found)}")
@@ -74,7 +76,7 @@ def filled(text: str, found: Mapping[str, str]) -> str:
 
 
 def recorded(text: str) -> tuple[Path, Path, Path]:
-    """The records of a CPU, a GPU and a disk that a document names.
+    """Return the records of a CPU, a GPU and a disk that a document names.
 
     Raises SystemExit unless the document names one record of each kind.
     """
@@ -104,7 +106,7 @@ def _claim(record: Mapping[str, Any]) -> str:
 
 
 def _best(record: Mapping[str, Any], work: str, graph: str) -> Pair:
-    """Times of vlang and of the fastest other system, from the same rounds."""
+    """Return two times from the same rounds: of vlang, and of the fastest other system."""
     if "rows" in record:
         rows = (row for row in record["rows"] if (row["work"], row["graph"]) == (work, graph) and row["peer"])
         pairs = [Pair(row["ms"], row["peer"][1], row["peer"][0]) for row in rows]

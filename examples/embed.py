@@ -1,4 +1,5 @@
-"""vlang inside a Python program: a matrix from SciPy, a program written in place, NumPy arrays back.
+"""Use vlang inside a Python program: the graph is a SciPy matrix, the vlang program is a text, and results are NumPy
+arrays.
 
 Run it with `python examples/embed.py`.
 """

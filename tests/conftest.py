@@ -1,7 +1,8 @@
-"""Profiles for Hypothesis: `ci` draws the same examples every time, so that a failure repeats.
+"""Profiles for Hypothesis, and settings for all tests.
 
-Every test checks the compiler's own rules (`vlang.ir.verify`), also in the processes that it starts. Interrupts are
-enabled again, because processes that a shell starts in the background ignore interrupts.
+The profile `ci` draws the same examples every time, so that a failure repeats. Every test checks the compiler's own
+rules (`vlang.ir.verify`), also in the processes that it starts. Interrupts are enabled, because processes that a shell
+starts in the background ignore interrupts.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def spoil_new_arrays() -> Iterator[None]:
-    """Fill small arrays that are not cleared with a pattern, so that a test fails if a run reads them too early."""
+    """Fill small uninitialised arrays with a pattern, so that a test fails if a run reads them too early."""
     from vlang.runtime.storage import memory  # late, so that coverage sees the import
 
     plain = memory.Memory.empty

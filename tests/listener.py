@@ -1,4 +1,4 @@
-"""A listener that keeps all reports."""
+"""A listener that keeps all reports of activity."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Keeping:
     """A `vlang.runtime.threads.activity.Listener` that keeps every report.
 
     Attributes:
-        begun: name, object and bytes of each step.
+        begun: (name, object, bytes) of each step.
         ended: the number of steps that ended.
         reached: (text, fraction) of each report of progress.
         spans: (kind, name, seconds, details) of each span.
@@ -28,7 +28,7 @@ class Keeping:
         self.ran: list[Supersteps] = []
 
     def begin(self, name: str, of: str, size: int) -> None:
-        """Keep the begin of a step."""
+        """Keep the start of a step."""
         self.begun.append((name, of, size))
 
     def reach(self, fraction: float, count: str) -> None:

@@ -1,4 +1,4 @@
-"""Converts the options of a run from one flat dict, the form that tests use, to the keywords of a call."""
+"""Convert the options of a run from one flat dict, the form that tests use, to the keywords of a call."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ __all__ = ["spelled"]
 
 
 def spelled(**given: Any) -> dict[str, Any]:
-    """The keywords for a call of a program: research options go into `research`, and all other options stay."""
+    """Return the keywords for a call of a program: research options move into `research`, and all other options stay.
+    """
     research = {name: value for name, value in given.items() if name in RESEARCH}
     rest = {name: value for name, value in given.items() if name not in RESEARCH}
     return {**rest, "research": research} if research else rest

@@ -1,4 +1,4 @@
-"""The errors and warnings that a user can meet. Each class also inherits from the matching builtin exception."""
+"""The errors and warnings that a user can get. Each class also inherits from the matching builtin exception."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class OutOfMemory(VlangError, MemoryError):
     """The run does not fit in memory, or in its memory budget.
 
     Attributes:
-        in_memory: bytes that suffice to run with all edges in memory, where the edges are on disk; 0 if unknown.
+        in_memory: for edges on disk, the bytes that suffice to run with all edges in memory; 0 if unknown.
     """
 
     in_memory = 0

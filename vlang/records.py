@@ -53,7 +53,7 @@ def _made(cls: type, options: dict[str, bool]) -> type:
 
 
 def _init(cls: type, frozen: bool) -> Callable[..., None]:
-    """An `__init__` that compiles the right one, and replaces itself, when it is first called."""
+    """Return an `__init__` that, at its first call, compiles the actual `__init__` and replaces itself."""
     def __init__(self: Any, *args: Any, **named: Any) -> None:
         cls.__init__ = real = _compiled_init(cls, frozen)  # type: ignore[misc]
         real(self, *args, **named)
@@ -116,7 +116,7 @@ def _comparison(cls: type) -> tuple[Callable[[Any, object], bool], Callable[[Any
 
 
 def _values(names: list[str]) -> Callable[[Any], Any]:
-    """A function that returns the values of the named attributes: a tuple."""
+    """Return a function that returns a tuple of the values of the named attributes."""
     return attrgetter(*names) if len(names) > 1 else lambda one: tuple(getattr(one, name) for name in names)
 
 

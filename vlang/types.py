@@ -115,7 +115,7 @@ class Vector:
 
 @dataclass(frozen=True)
 class Matrix:
-    """The type of a matrix, `T[k, l]`, of a parameter or literal. The IR has the vector of its rows in its place."""
+    """The type of a matrix, `T[k, l]`, of a parameter or literal. In the IR, the vector of its rows replaces it."""
 
     item: Scalar
     rows: int
@@ -244,7 +244,7 @@ def converts(source: Type, target: Type) -> bool:
     if target == TEXT:
         return source == INTEGER
     if target.named:
-        return source == TEXT or (source == INTEGER and target.kind == "time")  # of integers only `inf` fits
+        return source == TEXT or (source == INTEGER and target.kind == "time")  # only the literal `inf` fits
     if not (source.numeric and target.numeric):
         return False
     if target.weak:

@@ -1,10 +1,11 @@
-"""Ranks against one process: python benchmarks/cluster/run.py [--scale 20] [--ranks 2] [--rounds 3]
+"""Compare ranks with one process: python benchmarks/cluster/run.py [--scale 20] [--ranks 2] [--rounds 3]
 
-Compares PageRank, search, shortest paths and components on a Kronecker graph: one process with as many threads as there
-are ranks, ranks with one thread each under mpiexec, and a C++ program for MPI that mpicxx builds (PageRank and search;
-left out where mpicxx is missing). The sides run in turn, each in new processes that run every program five times, of
-which the first is not counted. Prints medians of `Result.seconds`, ratios to one process, and the bytes that all ranks
-send to each other. These bytes do not include the values of the result, which every rank receives at the end.
+Runs PageRank, search, shortest paths and components on a Kronecker graph. Three sides are compared: one process with as
+many threads as there are ranks, ranks with one thread each under mpiexec, and a C++ program for MPI. The C++ program
+has PageRank and search only, and is left out if its compiler mpicxx is missing. The sides run in turn, each in new
+processes. A process runs every program five times and does not count the first run. Prints medians of `Result.seconds`,
+ratios to one process, and the bytes that all ranks send to each other. These bytes do not include the values of the
+result, which every rank receives at the end.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ MUST = {"pagerank": 1.15, "bfs": 1.5, "sssp": 2.0, "components": 2.0}
 
 
 def job(path: str, threads: int, cluster: str | None, works: list[str]) -> None:
-    """Run the programs in this process, and print the seconds of each run, the modes and the bytes sent as JSON."""
+    """Run the programs in this process, and print a JSON object: for each program the seconds of each run, the modes,
+    and the bytes sent.
+    """
     from vlang import Graph, load
     from vlang.runtime.cluster.transports.transport import summed
 
@@ -58,7 +61,7 @@ def job(path: str, threads: int, cluster: str | None, works: list[str]) -> None:
 
 
 def launched(command: list[str]) -> str:
-    """The output of a command; its errors are shown."""
+    """Return the output of a command. Its error messages go to the terminal."""
     environ = {**os.environ, "PYTHONPATH": str(ROOT), "OMPI_ALLOW_RUN_AS_ROOT": "1",
                "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     return subprocess.run(command, check=True, capture_output=False, stdout=subprocess.PIPE, text=True,
@@ -66,13 +69,15 @@ def launched(command: list[str]) -> str:
 
 
 def tool(name: str) -> str | None:
-    """The path of a program of MPI, beside this Python or on the path; None if there is none."""
+    """Return the path of a program of the MPI installation, next to this Python or in PATH; None if it is missing."""
     beside = Path(sys.executable).parent / name
     return str(beside) if beside.exists() else shutil.which(name)
 
 
 def inputs(folder: Path, scale: int) -> tuple[Path, Path]:
-    """The graph as a page file by degree, and its rows for C++; built once."""
+    """Write the input graph once as a page file, sorted by degree, and once as rows for the C++ program; return both
+    paths.
+    """
     from vlang import Graph
 
     pages, rows = folder / f"kron{scale}.vg", folder / f"kron{scale}.rows"
@@ -89,7 +94,7 @@ def inputs(folder: Path, scale: int) -> tuple[Path, Path]:
 
 
 def built(folder: Path) -> Path | None:
-    """The C++ program; None without mpicxx."""
+    """Build the C++ program and return its path; None without mpicxx."""
     mpicxx = tool("mpicxx")
     if mpicxx is None:
         print("no mpicxx: the C++ program is left out")
@@ -101,7 +106,7 @@ def built(folder: Path) -> Path | None:
 
 
 def loops(program: Path, mpiexec: str, ranks: int, rows: Path, source: int) -> dict[str, list[float]]:
-    """The seconds of each run of the C++ program, by name of the work."""
+    """Return the seconds of each run of the C++ program for each of its workloads."""
     text = launched([mpiexec, "-n", str(ranks), str(program), str(rows), str(source), str(SUPERSTEPS), str(RUNS)])
     lines = [line.split() for line in text.splitlines()][1:]
     return {"pagerank": [float(line[0]) for line in lines], "bfs": [float(line[2]) for line in lines]}

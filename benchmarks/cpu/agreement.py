@@ -1,4 +1,4 @@
-"""Comparison of the results of vlang and of a peer."""
+"""Compare the results of vlang with the results of a peer."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ FAR = 1e30
 
 
 def same_distances(ours: Array, other: Array) -> None:
-    """Compare distances or hops. Raises AssertionError if the results differ, as all functions of this module do.
-
-    An unreachable vertex is infinite or the largest integer in `ours`, and huge or below 0 in `other`.
+    """Compare distances or hops. Like all functions of this module, it raises AssertionError if the results differ. For
+    an unreachable vertex, `ours` has infinity or the largest integer, and `other` a huge or negative number.
     """
     reached = _reached(ours)
     found = (np.asarray(other) >= 0) & (np.asarray(other) < FAR)

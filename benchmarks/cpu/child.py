@@ -18,7 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def watch_file(program: str, path: str, arguments: dict[str, Any], threads: int) -> dict[str, int]:
-    """Peaks in bytes, beyond the memory that this process used after the same job on a small file.
+    """Return peaks of memory in bytes. A peak does not include the memory that this process used after the same job on
+    a small file.
 
     Args:
         program: name of a program.
@@ -54,7 +55,7 @@ def watch_file(program: str, path: str, arguments: dict[str, Any], threads: int)
 
 
 def watch_work(kind: str, graph: str, quick: bool, sources: int, threads: int) -> dict[str, int]:
-    """The peak memory of a workload, and the size of the arrays that it needs, in bytes.
+    """Return the peak memory of a workload and the size of the arrays that the workload needs, in bytes.
 
     Args:
         kind, graph: names of the workload and of its graph.
@@ -64,7 +65,7 @@ def watch_work(kind: str, graph: str, quick: bool, sources: int, threads: int) -
 
     Returns:
         peak: memory of the graph and a run on it, minus the memory that this process used after a run on a small graph.
-        arrays: adjacency lists (an undirected graph has one), weights if they are used, and outputs.
+        arrays: adjacency lists (an undirected graph has one), weights if the program reads them, and outputs.
     """
     from benchmarks.cpu.contests import program
     from benchmarks.cpu.inputs import build
@@ -95,15 +96,16 @@ def watch_work(kind: str, graph: str, quick: bool, sources: int, threads: int) -
 
 
 def _warm_up(graph: Callable[[], Any], runs: Any, arguments: dict[str, Any], threads: int) -> None:
-    """Run small jobs once, so that everything that runs need is loaded."""
+    """Run small jobs once, so that all code that the measured runs need is loaded."""
     for mode in ("pull", "notify-pull", "auto"):
         runs(graph(), research={"mode": mode}, threads=threads, **arguments)
 
 
 def _reset() -> int:
-    """Reset the recorded peak; returns the bytes resident now.
+    """Reset the peak that the system records, and return the bytes resident now.
 
-    The function resets VmHWM in /proc. ru_maxrss is unsuitable, because it starts at the size of the parent process.
+    The function resets VmHWM in /proc. ru_maxrss is unsuitable, because its first value is the size of the parent
+    process.
     """
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     return _peak()
@@ -117,7 +119,7 @@ def _peak() -> int:
 
 
 def main(arguments: list[str]) -> None:
-    """Run `file JSON` or `work JSON`; prints JSON."""
+    """Run `file JSON` or `work JSON`, and print the result as JSON."""
     watch = watch_file if arguments[0] == "file" else watch_work
     print(json.dumps(watch(**json.loads(arguments[1]))))
 

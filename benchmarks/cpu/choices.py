@@ -1,11 +1,11 @@
-"""The choices of `auto` on the CPU, against each way that can be forced.
+"""Compare `auto` on the CPU with each execution way that can be forced.
 
 Usage: `python benchmarks/cpu/choices.py [--quick] [--only bfs,kcore] [--graphs kron:13] [--rounds 9] [--threads 2]`.
 
-A cell is a program on a graph. Its ratio is the time of `auto`, divided by that of the fastest way, `auto` included.
-All ways of a cell run in turn in one process, and their results are compared first. The script prints a line per cell,
-the share of cells with a ratio of at most 1.1, and the largest ratio. For a cell above 1.1 it prints the supersteps of
-`auto` and of the fastest way by mode.
+A cell is a program on a graph. The ratio of a cell is the time of `auto` divided by the time of the fastest way, `auto`
+included. All ways of a cell run in turn in one process, and their results are compared first. The script prints a line
+per cell, the share of cells with a ratio of at most 1.1, and the largest ratio. For a cell above 1.1 it prints the
+supersteps of `auto` and of the fastest way by mode.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Cell:
         return self.times["auto"] / self.times[self.best]
 
     def lines(self) -> list[str]:
-        """The line of the table, and the supersteps if the ratio is above CLOSE."""
+        """Return the line of the table. If the ratio is above CLOSE, the supersteps follow in further lines."""
         shown = "  ".join(f"{way} {ms:.4g}" for way, ms in self.times.items())
         lines = [f"{self.program:<16}{self.graph:<18}{self.ratio:6.2f}  {shown}"]
         for way in dict.fromkeys(("auto", self.best)) if self.ratio > CLOSE else ():
@@ -85,7 +85,8 @@ class Cell:
 
 
 def read(name: str) -> Graph | None:
-    """An undirected graph without self-loops and parallel edges, as peeling needs; None if its file is missing."""
+    """Return an undirected graph without self-loops and parallel edges, as peeling needs; None if its file is missing.
+    """
     path = next(iter((folder() / name).glob(f"{name}.*.gz")), None)
     if path is None and ":" not in name:
         return None

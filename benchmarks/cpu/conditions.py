@@ -19,7 +19,7 @@ __all__ = ["conditions", "package_version"]
 
 
 def conditions(threads: int, packages: Sequence[str] = ()) -> dict[str, Any]:
-    """Machine, versions (also of `packages`) and the load of the machine."""
+    """Return the machine, the load of the machine, and the versions of Python and of libraries, also of `packages`."""
     known = ("numpy", "numba", "llvmlite", "scipy", *packages)
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -38,7 +38,7 @@ def conditions(threads: int, packages: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def package_version(name: str) -> str:
-    """The installed version of a package, or "none"."""
+    """Return the installed version of a package, or "none"."""
     try:
         return version(name)
     except PackageNotFoundError:
@@ -60,7 +60,7 @@ def _text(path: str) -> str:
 
 
 def _output_of(*command: str) -> str:
-    """The output of a command; "" if the command is not installed."""
+    """Return the output of a command; "" if the command is not installed."""
     if shutil.which(command[0]) is None:
         return ""
     here = Path(__file__).parent

@@ -48,7 +48,7 @@ class Contest:
 
 
 def contest(work: Work, given: Input, references: References, threads: int) -> Contest:
-    """Both sides of a workload on a graph, after all preparation that is not measured.
+    """Prepare both sides of a workload on a graph. The preparation is not part of the measured time.
 
     Args:
         work: the workload.
@@ -60,7 +60,7 @@ def contest(work: Work, given: Input, references: References, threads: int) -> C
 
 
 def sweep_ms(given: Input, references: References, threads: int, sweeps: int = 3) -> float:
-    """The unit of the table: milliseconds of one sweep of the C++ PageRank, the median of several.
+    """Return the median milliseconds of one sweep of the C++ PageRank, which is the unit of the table.
 
     Args:
         given: the graph.
@@ -73,12 +73,12 @@ def sweep_ms(given: Input, references: References, threads: int, sweeps: int = 3
 
 @cache
 def program(name: str) -> Program:
-    """A program of the standard library."""
+    """Return a program of the standard library."""
     return load(name)
 
 
 def _call(name: str, graph: Graph, threads: int, **arguments: Any) -> tuple[float, Result]:
-    """Milliseconds of the whole call, from arguments to result."""
+    """Return the milliseconds of the whole call, from reading arguments to the result."""
     begin = time.perf_counter()
     result = program(name)(graph, threads=threads, **arguments)
     return 1e3 * (time.perf_counter() - begin), result
@@ -94,7 +94,7 @@ def _nearly(ours: Array, other: Array) -> None:
 
 
 def _pagerank(work: Work, given: Input, references: References, threads: int) -> Contest:
-    """Compare the median times of a superstep from `history` and of a C++ sweep, without the first supersteps."""
+    """Compare the median time of a superstep with the median time of a C++ sweep. The first supersteps are left out."""
 
     def ours(threads: int) -> Timed:
         _, result = _call("pagerank", given.graph, threads, tol=0.0, max_rounds=SWEEPS)
@@ -115,7 +115,7 @@ def _cpp_ranks(given: Input, references: References, threads: int, sweeps: int) 
 
 
 def _bfs(work: Work, given: Input, references: References, threads: int) -> Contest:
-    """Compare with the faster of two C++ searches: with a queue only, and direction-optimising."""
+    """Compare with the faster of two C++ searches: one uses a queue only, the other is direction-optimising."""
     n, out, into = given.graph.n, given.graph.adjacency("out"), given.graph.adjacency("in")
 
     def run(function: str, *more: Array) -> Timed:
@@ -138,7 +138,7 @@ def _bfs(work: Work, given: Input, references: References, threads: int) -> Cont
 
 
 def _sssp(work: Work, given: Input, references: References, threads: int) -> Contest:
-    """Compare with delta-stepping in C++ with the fastest delta."""
+    """Compare with delta-stepping in C++, which uses the fastest delta."""
     n, out = given.graph.n, given.graph.adjacency("out")
     edges = np.empty(len(out), np.dtype([("to", np.uint32), ("weight", np.float32)]))
     edges["to"], edges["weight"] = out.targets, out.column("weight", np.float32)
@@ -204,7 +204,8 @@ def _betweenness(work: Work, given: Input, references: References, threads: int)
 
 
 def _triangles(work: Work, given: Input, references: References, threads: int) -> Contest:
-    """Each run has a new graph object, since a graph caches its numbers of common neighbours."""
+    """Compare triangle counts. Each run has a new graph object, since a graph caches its numbers of common neighbours.
+    """
     simple = given.graph.thinned("drop", "drop")
     lists = simple.adjacency("in")
 

@@ -1,9 +1,9 @@
 """The graphs of the measurements: generated on the measuring machine, and published ones if available.
 
-kron:K and uniform:K have 2^K vertices and 16 drawn edges a vertex, stored in both directions; road is a grid of 1500 x
-1500 with 4 neighbours. The weight of an edge, 1..255, is a hash of its two vertices. The source is the vertex of
-largest out-degree; in a grid it is a corner. Published graphs are in the folder VLANG_DATA, by default ../shared/data
-beside the checkout, as NAME/NAME.txt.gz or .gr.gz; the road network has its own weights.
+kron:K and uniform:K have 2^K vertices and 16 random edges a vertex, stored in both directions. road is a grid of 1500 x
+1500 vertices with 4 neighbours each. The weight of an edge, 1..255, is a hash of its two vertices. The source is the
+vertex of largest out-degree; in a grid it is a corner. Published graphs are in the folder VLANG_DATA, by default
+../shared/data beside the checkout, as NAME/NAME.txt.gz or .gr.gz; the road network has its own weights.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ INPUTS = (*_GENERATED, *_PUBLISHED)
 
 
 def build(name: str, quick: bool, threads: int) -> Input | None:
-    """The graph of that name; with `quick` a small one. None for a published graph that is missing, or with `quick`."""
+    """Return the graph of that name, or a small graph with `quick`. Return None for a published graph if its file is
+    missing or `quick` is set.
+    """
     begin = time.perf_counter()
     if name in _PUBLISHED:
         path = folder() / name / f"{name}.{_PUBLISHED[name]}"

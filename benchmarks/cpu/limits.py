@@ -1,4 +1,4 @@
-"""The limits of memory, measured in the same run: sequential reads, and random reads of 4 bytes."""
+"""Measure two limits of memory in the same run: sequential reads, and random reads of 4 bytes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ GATHERS = 1 << 25
 
 @dataclass(frozen=True)
 class Limits:
-    """read: bytes a second, sequential. gathers: random 4-byte reads a second, by the size of the array in bytes."""
+    """The limits of memory. read: bytes a second of sequential reads. gathers: random reads of 4 bytes a second, by the
+    size of the array in bytes.
+    """
 
     read: float
     gathers: dict[int, float]

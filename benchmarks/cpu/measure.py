@@ -1,4 +1,4 @@
-"""Figures (the measurement, its reference, the target), and runs in alternation."""
+"""Figures, each with its reference and target, and timed runs of several contestants in turn."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Figure:
     Attributes:
         name: the name of the workload.
         unit: the unit of `ours` and `other`.
-        ours, other: medians. `other` is the figure of another program, a limit, or a size; see `against`.
+        ours, other: medians. `other` belongs to another program, or is a limit or a size; `against` names it.
         against: the name of `other`.
         ratio: ours / other.
         target: the largest ratio that meets the target; None for a figure without one.
@@ -66,24 +66,27 @@ class Figure:
 
 @dataclass(frozen=True)
 class Rounds:
-    """The times of all contestants by round. others: processors used by other processes in the most disturbed round."""
+    """The times of all contestants by round. others: the number of processors that other processes used in the most
+    disturbed round.
+    """
 
     samples: list[tuple[float, ...]]
     others: float
 
     def median(self, number: int) -> float:
-        """The median time of contestant `number`."""
+        """Return the median time of contestant `number`."""
         return median(sample[number] for sample in self.samples)
 
     def ratio(self, first: int, second: int) -> float:
-        """The median of the ratios of two contestants in the same round."""
+        """Return the median of the ratios of two contestants in the same round."""
         return median(sample[first] / sample[second] for sample in self.samples)
 
 
 def alternate(contestants: Sequence[Callable[[], float]], rounds: int) -> Rounds:
-    """Run all contestants in turn, so that a slow machine slows all contestants; every second round is reversed.
+    """Run all contestants in turn, so that a slow phase of the machine affects all of them. Every second round is in
+    reverse order.
 
-    A round that other processes disturbed is repeated, with at most TRIES times `rounds` rounds in all. If fewer than
+    A round that other processes disturbed is repeated; there are at most TRIES times `rounds` rounds. If fewer than
     `rounds` rounds are quiet, the least disturbed rounds are used. Long runs have FEW rounds.
     """
     begin = time.perf_counter()
@@ -101,18 +104,20 @@ def alternate(contestants: Sequence[Callable[[], float]], rounds: int) -> Rounds
 
 
 def _rested(contestant: Callable[[], float]) -> float:
-    """The time of one contestant, measured after a pause in which the threads of the previous contestant go to sleep.
+    """Return the time of one contestant, measured after a pause.
 
-    OpenMP threads spin for some milliseconds after their work and would disturb the next contestant.
+    OpenMP threads spin for some milliseconds after their work. In the pause the threads of the previous contestant go
+    to sleep, so that they do not disturb this one.
     """
     time.sleep(REST)
     return contestant()
 
 
 def _ticks() -> tuple[float, float, float]:
-    """The wall clock, the busy time of the processors of this process, and its own CPU time, in seconds.
+    """Return the wall clock, the busy time of the processors that this process may use, and the CPU time of this
+    process, in seconds.
 
-    Busy time includes time that other processes and other guests used.
+    Busy time includes the time of other processes and of other virtual machines.
     """
     mine = {f"cpu{number}" for number in os.sched_getaffinity(0)}
     busy = 0
@@ -125,13 +130,13 @@ def _ticks() -> tuple[float, float, float]:
 
 
 def _disturbed(before: tuple[float, float, float], after: tuple[float, float, float]) -> float:
-    """How many processors other processes used, on average."""
+    """Return the average number of processors that other processes used."""
     clock, busy, mine = (b - a for a, b in zip(before, after))
     return max(0.0, busy - mine) / clock
 
 
 def paired(name: str, unit: str, against: str, target: float | None, rounds: Rounds, graph: str = "") -> Figure:
-    """The figure of two alternated contestants: vlang first, then the other.
+    """Return the figure of two contestants that ran in turn: vlang first, then the other.
 
     Args:
         name, unit, against, target, graph: see `Figure`.
@@ -142,7 +147,7 @@ def paired(name: str, unit: str, against: str, target: float | None, rounds: Rou
 
 
 def limited(name: str, unit: str, against: str, limit: float, target: float | None, samples: list[float]) -> Figure:
-    """The figure of runs against a fixed limit.
+    """Return the figure of runs against a fixed limit.
 
     Args:
         name, unit, against, target, samples: see `Figure`.

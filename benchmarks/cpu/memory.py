@@ -1,4 +1,4 @@
-"""Peak memory of reading and running, against the size of the arrays that are needed."""
+"""Measure the peak memory of reading and running, and compare it with the size of the arrays that are needed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MIB = 1 << 20
 
 
 def measure_memory(text: Text, threads: int) -> Iterator[Figure]:
-    """Two figures for each program on the file, and one for reading the file."""
+    """Yield two figures for each program on the file, and one figure for reading the file."""
     jobs: dict[str, dict[str, Any]] = {"pagerank": {}, "bfs": {"source": text.hub}}
     for program, arguments in jobs.items():
         peaks = _watched("file", program=program, path=str(text.path), arguments=arguments, threads=threads)
@@ -34,7 +34,8 @@ def measure_memory(text: Text, threads: int) -> Iterator[Figure]:
 
 
 def with_memory(figure: Figure, work: Work, quick: bool, threads: int) -> Figure:
-    """The figure of a workload with the peak memory of a process that does nothing else.
+    """Return the figure with its peak memory filled in. A separate process that only runs this workload measures the
+    peak.
 
     Args:
         figure: the figure of the workload.

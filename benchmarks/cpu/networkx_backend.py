@@ -52,7 +52,9 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def _read(name: str, directed: bool) -> Any:
-    """The graph in the form of NetworkX: nodes in the order of the edges, no attributes, no self-loops."""
+    """Return the graph as a NetworkX graph. Its nodes are in the order of the edges; attributes and self-loops are left
+    out.
+    """
     edges = Graph.read(folder() / name / f"{name}.txt.gz").edges()
     ids = edges.ids.values
     graph = (nx.DiGraph if directed else nx.Graph)()
@@ -62,7 +64,9 @@ def _read(name: str, directed: bool) -> Any:
 
 
 def _measured(function: Callable[..., Any], graph: Any, named: dict[str, Any], turns: int) -> tuple[float, ...]:
-    """The median seconds of NetworkX, of a call that converts the graph, and of a call with a converted graph."""
+    """Return three median times in seconds: of NetworkX, of a call that converts the graph, and of a call with a
+    converted graph.
+    """
     taken: tuple[list[float], ...] = ([], [], [])
     for turn in range(turns + 1):
         graph.__networkx_cache__.clear()

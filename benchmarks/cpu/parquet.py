@@ -1,10 +1,11 @@
-"""Parquet to a graph, compared with pyarrow's own read and with building the same graph from text.
+"""Measure reading a graph from Parquet; compare with reading the file by pyarrow, and with reading the same graph from
+text.
 
 Usage: `python benchmarks/cpu/parquet.py [MILLIONS_OF_EDGES] [TURNS]`.
 
 The edges are uniform, with an int32 weight, in row groups of 2^20 rows. Each turn measures all readers; medians are
-printed. `build` is the part of reading text after its lines are scanned: numbering the vertices and building the
-adjacency lists.
+printed. Reading text scans the lines first. `build` is the time after the scan, in which vertices are numbered and
+adjacency lists are built.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Other graph systems on the same graphs, if installed. Each workload uses the fastest documented call of a system.
+"""Measure other graph systems on the same graphs, if they are installed. Each workload uses the fastest documented call
+of a system.
 
 The conversion of the graph is reported, but not part of the measured time. Results are compared with those of vlang.
 """
@@ -60,13 +61,13 @@ class PeerFigure:
     agrees: bool
 
     def cells(self) -> list[str]:
-        """The cells of the row in the table."""
+        """Return the cells of the row in the table."""
         return [self.peer, self.work, self.graph, f"{self.ours:.3g} ms", f"{self.other:.3g} ms", f"{self.ratio:.2f}",
                 self.call, f"{self.converted:.2f} s", "yes" if self.agrees else "NO"]  # fmt: skip
 
 
 def measure_peers(contests: Mapping[Work, Contest], given: Input, threads: int, rounds: int) -> Iterator[PeerFigure]:
-    """Every installed peer on every workload for which it has a call.
+    """Measure every installed peer on every workload for which the peer has a call.
 
     Args:
         contests: both sides of each workload.

@@ -1,4 +1,5 @@
-"""Text to in-edges and out-edges, against numpy.loadtxt and scipy's conversions to compressed rows and columns."""
+"""Measure reading text into in-edges and out-edges; compare with numpy.loadtxt and SciPy's conversions to CSR and CSC.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ TARGET = 0.2
 
 
 def measure_reading(text: Text, rounds: int, threads: int) -> Iterator[Figure]:
-    """The figure for a file that both sides read from the page cache.
+    """Yield the figure of a file that both sides read from the page cache of the system.
 
     Both sides must find the same number of vertices.
     """
@@ -56,15 +57,17 @@ def _theirs(text: Text, convert: Callable[[Any], list[Any]]) -> Callable[[], tup
 
 
 def _filled(offsets: NDArray[Any]) -> int:
-    """The number of non-empty lists.
+    """Return the number of non-empty lists.
 
-    Other counts differ between the sides, since scipy sums parallel edges and has unused rows.
+    Other counts differ between the two sides, since SciPy sums parallel edges and has rows of unused ids.
     """
     return int(np.count_nonzero(offsets[1:] != offsets[:-1]))
 
 
 def _other() -> tuple[Callable[[NDArray[Any]], list[Any]], str]:
-    """The conversion after loadtxt, and its name. Without scipy there is no conversion, which favours numpy.loadtxt."""
+    """Return the function that converts the array of loadtxt, and its name. Without SciPy the function converts
+    nothing, which favours numpy.loadtxt.
+    """
     try:
         from scipy.sparse import coo_matrix
     except ImportError:

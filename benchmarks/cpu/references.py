@@ -1,4 +1,4 @@
-"""The C++ loops: g++ builds each on its first use, and ctypes calls it."""
+"""The C++ loops. g++ builds each file when it is first used, and ctypes calls the functions."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class References:
         self._libraries: dict[str, ctypes.CDLL] = {}
 
     def call(self, file: str, function: str, *arguments: Any) -> int:
-        """Call `function` of `file`.cpp; returns its int64, if it returns one.
+        """Call `function` of `file`.cpp. Return its result if the function returns an int64.
 
-        Arrays are passed as pointers, int as int64, float as C float. ctypes values are passed unchanged.
+        Arrays are passed as pointers, an int as int64, a float as a C float. ctypes values are passed unchanged.
         """
         found = getattr(self._library(file), function)
         found.restype = ctypes.c_int64
@@ -57,6 +57,6 @@ def _passed(value: Any) -> Any:
 
 
 def pointer(array: NDArray[Any]) -> ctypes.c_void_p:
-    """The address of a contiguous array."""
+    """Return the address of a contiguous array."""
     assert array.flags.c_contiguous
     return array.ctypes.data_as(ctypes.c_void_p)

@@ -28,7 +28,7 @@ _LEFT = (0, 1, 4)
 
 
 def row(figure: Figure) -> list[str]:
-    """A figure as the cells of a line of the table."""
+    """Return the cells of a figure's line in the table."""
     target = "" if figure.target is None else f"<= {figure.target:g}"
     if figure.sweep_target is not None:
         target = f"<= {figure.sweep_target:g} sw"
@@ -45,7 +45,7 @@ def _short(value: float | None) -> str:
 
 
 def line(cells: Sequence[str], widths: Sequence[int] = _WIDTHS, left: Sequence[int] = _LEFT) -> str:
-    """Cells in the columns of the printed table."""
+    """Pad the cells to the columns of the printed table."""
     placed = [c.ljust(w) if i in left else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths))]
     return "  ".join(placed).rstrip()
 
@@ -68,7 +68,7 @@ def save(folder: Path, record: Mapping[str, Any], figures: Sequence[Figure], pee
 
 
 def markdown(record: Mapping[str, Any], name: str) -> str:
-    """The record of a run as a table for documents. name: the name of the record's file."""
+    """Return the record of a run as a table for documents. name: the file name of the record."""
     figures = [Figure(**{key: value for key, value in f.items() if key != "met"}) for f in record["figures"]]
     versions = record["versions"]
     shown = ", ".join(f"{key} {versions[key]}" for key in versions if key != "vlang" and versions[key] != "none")
@@ -91,7 +91,7 @@ def markdown(record: Mapping[str, Any], name: str) -> str:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int]) -> str:
-    """A table in Markdown."""
+    """Return a table in Markdown."""
     rule = ["---" if i in left else "---:" for i in range(len(header))]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, rule, *rows))
 

@@ -1,4 +1,4 @@
-"""Programs that resume after edges were added or removed (rule I), against runs on the new graph.
+"""Measure programs that resume after edges were added or removed (rule I); compare with complete runs on the new graph.
 
 Usage: `python benchmarks/cpu/resume.py [--graph kron:18] [--share 0.001] [--rounds 5]`.
 
@@ -73,7 +73,7 @@ def _anew(whole: Any, weight: Any) -> Graph:
 
 
 def _timed(sides: list[Callable[[], Any]], rounds: int) -> list[float]:
-    """The median seconds of each side, run in turn."""
+    """Return the median seconds of each side, run in turn."""
     samples: list[list[float]] = [[] for _ in sides]
     for _ in range(rounds):
         for side, found in zip(sides, samples):

@@ -5,7 +5,7 @@ Usage: `python benchmarks/cpu/run.py [--quick] [--only bfs,sssp,read] [--graphs 
 Builds graphs and C++ loops, runs all sides in alternating rounds in one process, and compares their results. Prints one
 table, and writes it with machine, versions, limits and every sample to benchmarks/results. With --quick the graphs are
 small, to test the scripts: there are no targets, and nothing is written. The last column is the number of processors
-that other processes used meanwhile. A figure with more than 0.1 in this column is noise.
+that other processes used during the measurement. A figure with more than 0.1 in this column is unreliable.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Session:
         self.folder = folder
 
     def figures(self, works: list[Work], parts: list[str]) -> Iterator[Figure]:
-        """Every workload, graph by graph; then reading, start and memory."""
+        """Yield the figures of every workload, graph by graph; then the figures of reading, start and memory."""
         for name, group in groupby(sorted(works, key=lambda work: INPUTS.index(work.graph)), lambda work: work.graph):
             given = build(name, self.quick, self.threads)
             if given is None:
@@ -71,7 +71,8 @@ class Session:
     def figure(self, work: Work, given: Input, sides: Contest) -> Figure:
         """Measure one workload.
 
-        Results are compared; then both sides, the C++ PageRank and vlang on one thread run in turn.
+        The results are compared first. Then four contestants run in turn: both sides, the C++ PageRank, and vlang on
+        one thread.
         """
         try:
             sides.same(sides.ours(self.threads)[1], sides.other()[1])
@@ -132,7 +133,7 @@ def main() -> None:
 
 
 def measure(options: argparse.Namespace, record: dict[str, object], works: list[Work], parts: list[str]) -> None:
-    """Measure workloads and parts, print figures as they are measured, write the record.
+    """Measure workloads and parts, print each figure once it is measured, and write the record.
 
     Args:
         options: the options of the command line.

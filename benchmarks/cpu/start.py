@@ -1,4 +1,4 @@
-"""CPU seconds of whole processes: commands with a warm cache, and first commands, which compile."""
+"""Measure the CPU seconds of whole processes: commands with a warm cache, and first commands, which compile."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ RUNS = {"bfs": ["bfs", "karate", "source=1"], "sssp": ["sssp", "karate", "source
 
 
 def measure_start(quick: bool) -> Iterator[Figure]:
-    """The CPU time (user and system) of commands. CPU time hardly depends on the load of the machine.
+    """Yield the CPU time (user and system) of commands. CPU time hardly depends on the load of the machine.
 
-    warm: everything is cached. first: the kernels of the program are compiled, and kernels of the engine that no
-    earlier program needed. empty: nothing is cached.
+    A command is `warm` if everything is cached, and `empty` if nothing is cached. In a `first` command, the kernels of
+    the program are compiled, and the kernels of the engine that no earlier program needed.
     """
     many, few = (3, 1) if quick else (11, 3)
     imports = [cpu_seconds(["-c", "import vlang"], "") for _ in range(many)]
@@ -55,7 +55,7 @@ def _run(arguments: list[str], cache: str) -> float:
 
 
 def _run_with(cache: str, arguments: list[str]) -> float:
-    """Run a command with a copy of a cache directory."""
+    """Run a command with a copy of a cache directory, and return its CPU seconds."""
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(cache, folder, dirs_exist_ok=True)
         os.chmod(folder, 0o700)
@@ -67,7 +67,7 @@ def _limited(name: str, limit: str, samples: list[float]) -> Figure:
 
 
 def cpu_seconds(arguments: list[str], cache: str) -> float:
-    """User and system time of `python ARGUMENTS`; the command must succeed."""
+    """Return the user and system time of `python ARGUMENTS` in seconds. The command must succeed."""
     environment = {**os.environ, "VLANG_CACHE": cache, "PYTHONPATH": str(ROOT)}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # commands use cached byte code, as they do for users
     with tempfile.TemporaryFile("w+") as said:

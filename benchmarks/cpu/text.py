@@ -1,4 +1,4 @@
-"""A text edge list to read: generated edges in random order, a tab between columns."""
+"""Write a text edge list for the measurements of reading: generated edges in random order, a tab between columns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LINES = 1 << 18
 
 @dataclass(frozen=True)
 class Text:
-    """A file of `lines` edges. hub: the most frequent source vertex."""
+    """A file of `lines` edges. hub: the vertex with the most out-edges."""
 
     path: Path
     lines: int
@@ -24,7 +24,8 @@ class Text:
 
 
 def write_text(spec: str, path: Path) -> Text:
-    """Write the generated edges (kron:20 draws 2^24) in random order. Vertices without edges are lost."""
+    """Write the generated edges in random order (kron:20 has 2^24 edges). Vertices without edges are not in the file.
+    """
     edges = Graph.read(spec, directed=True).edges()
     order = np.random.default_rng(1).permutation(len(edges.src))
     with path.open("w", encoding="ascii") as file:

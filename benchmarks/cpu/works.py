@@ -60,5 +60,5 @@ WORKS = (
 
 
 def chosen(only: list[str], graphs: list[str]) -> list[Work]:
-    """The workloads of these kinds on these graphs; an empty list selects all."""
+    """Return the workloads of these kinds on these graphs; an empty list selects all."""
     return [w for w in WORKS if (not only or w.kind in only) and (not graphs or w.graph in graphs)]

@@ -3,8 +3,8 @@
 Usage: `python benchmarks/disk/against.py DIR [--alternations 20]`.
 
 DIR is a checkout of the commit to compare with. Both sides run the programs of DIR in turn, each in a process that
-stays warm. Prints the median ratio of our wall time to theirs, with its 95 % interval from resampled pairs. Prints the
-same for processor time, which other processes disturb less.
+stays warm. Prints the median of the ratio of wall times, this checkout divided by DIR, and its 95 % interval from
+resampled pairs. Prints the same for processor time, which other processes disturb less.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Side:
                                          stdout=subprocess.PIPE, text=True)
 
     def run(self, *job: str | int) -> tuple[float, float]:
-        """Wall seconds and processor seconds of a job."""
+        """Run a job; return its wall seconds and its processor seconds."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(job) + "\n")
@@ -65,7 +65,7 @@ class Side:
 
 
 def interval(ratios: NDArray[np.float64]) -> tuple[float, float, float]:
-    """The median of ratios and the two ends of its 95 % interval."""
+    """Return the median of ratios and the two ends of its 95 % interval."""
     drawn = np.random.default_rng(1).choice(ratios, (2000, len(ratios)))
     low, high = np.percentile(np.median(drawn, axis=1), (2.5, 97.5))
     return float(np.median(ratios)), float(low), float(high)

@@ -1,4 +1,5 @@
-"""GridGraph (Zhu, Han, Chen, USENIX ATC 2015) on the same graph, from a checkout that has been built with `make`."""
+"""Run GridGraph (Zhu, Han, Chen, USENIX ATC 2015) on the same graph, from a checkout that has been built with `make`.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ class GridGraph:
         self._hub, self._n = int(np.argmax(graph.out_degree)), graph.n
 
     def seconds(self, work: str) -> float:
-        """Seconds of one of WORKS: the conversion, a PageRank sweep, a search from the hub, or components."""
+        """Return the seconds of one of WORKS: the conversion, a PageRank sweep, a search from the hub, or components.
+        """
         grid, budget = str(self._grid), str(_BUDGET)
         if work == "convert":
             return self._run("preprocess", "-i", str(self._pairs), "-o", grid, "-v", str(self._n), "-p",
@@ -62,7 +64,7 @@ class GridGraph:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the converted graph on disk."""
+        """Return the bytes of the converted graph on disk."""
         return sum(path.stat().st_size for path in self._grid.iterdir())
 
     def _run(self, name: str, *words: str) -> float:

@@ -7,9 +7,10 @@ smaller than the file. Every job runs in its own process. The read rate of the d
 job, because it changes from second to second. Prints the table, and writes it with machine and versions to
 benchmarks/results.
 
-Budgets are given for 2^22 vertices and shrink in proportion for smaller graphs. --gridgraph names a built checkout of
-GridGraph; then only the workloads in `GridGraph.WORKS` are measured, in turn by vlang and by GridGraph. --cgroup names
-a control group in which jobs run; this user must be allowed to change its tasks.
+Budgets are given for 2^22 vertices and shrink in proportion for smaller graphs. --gridgraph names a checkout of
+GridGraph that has been built. With it, only the workloads in `GridGraph.WORKS` are measured, in turn by vlang and by
+GridGraph. --cgroup names a control group in which the jobs run; the user of this script must have the right to change
+the tasks of the group.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Row(NamedTuple):
     detail: str = ""
 
     def cells(self) -> tuple[str, ...]:
-        """The cells of the row as text."""
+        """Return the cells of the row as text."""
         met = "" if self.met is None else "yes" if self.met else "NO"
         return self.work, self.figure, self.limit, self.must, met, self.detail
 
@@ -75,7 +76,7 @@ class Session:
         self.hub = 0
 
     def job(self, name: str, **arguments: Any) -> dict[str, Any]:
-        """The figures of a job, run in a separate process."""
+        """Run a job in a separate process and return its figures."""
         command = [*self.prefix, sys.executable, str(Path(__file__).with_name("works.py")), name, json.dumps(arguments)]
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT)
         found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
@@ -85,11 +86,11 @@ class Session:
         return found
 
     def memory(self, mib: float, least: float = 0) -> int:
-        """A budget in bytes: `mib` MiB for 2^22 vertices, of which `least` MiB do not shrink with the graph."""
+        """Return a budget in bytes: `mib` MiB for 2^22 vertices, of which `least` MiB do not shrink with the graph."""
         return int((least + (mib - least) * self.part) * MIB)
 
     def rows(self) -> Iterator[Row]:
-        """Every stage in order."""
+        """Yield the rows of all measurements in order."""
         self.job("archive", spec=f"rmat:{self.scale}", path=str(self.source))
         if self.gridgraph is not None:
             yield from self.beside(self.gridgraph)
@@ -100,7 +101,7 @@ class Session:
         yield from self.saving()
 
     def conversions(self) -> Iterator[Row]:
-        """Conversions from an .npz of edges, and from text."""
+        """Measure conversions from an .npz of edges, and from text."""
         warm = self.folder / "warm.npz"
         self.job("archive", spec="rmat:8", path=str(warm))
         found = self.job("conversion", source=str(self.source), target=str(self.pages), memory=256 * MIB,
@@ -121,7 +122,7 @@ class Session:
                   f"{other['m'] / other['seconds'] / 1e6:.1f}; by processor time {other['busy'] / ours['busy']:.2f}")
 
     def sweeps(self) -> Iterator[Row]:
-        """PageRank with a small part of the pages in memory, and with half of the pages."""
+        """Measure PageRank with a small part of the pages in memory, and with half of the pages."""
         path, threads = str(self.pages), self.threads
         inside = self.job("in_memory", path=path, program="pagerank", threads=threads, max_rounds=6)
         found = self.job("streamed", path=path, program="pagerank", memory=self.memory(160, 48), threads=threads,
@@ -144,7 +145,7 @@ class Session:
                   found.get("placement", ""))
 
     def searches(self) -> Iterator[Row]:
-        """BFS from the hub, and connected components."""
+        """Measure BFS from the hub, and connected components."""
         hub = int(Graph.open(self.pages).out_degree.argmax())
         for name, options, must, least in (("bfs", {"source": hub}, 1.3, 48), ("components", {}, 1.02, 96)):
             found = self.job("streamed", path=str(self.pages), program=name, memory=self.memory(160, least),
@@ -155,7 +156,7 @@ class Session:
                       f"{found['peak'] / MIB:.0f} MiB")
 
     def saving(self) -> Iterator[Row]:
-        """A run with 72 bytes a vertex, with checkpoints more often than by default."""
+        """Measure a run with 72 bytes a vertex that writes checkpoints more often than by default."""
         folder = self.folder / "saved"
         found = self.job("checkpoints", path=str(self.pages), folder=str(folder), memory=6 << 30,
                          threads=self.threads, every=2.0, rounds=min(400, int(50 / self.part)))
@@ -188,7 +189,9 @@ class Session:
                   f"GridGraph {other.nbytes / m:.1f}")
 
     def ours(self, work: str, warm: Path) -> float:
-        """Seconds of vlang for a workload of GridGraph: a whole run, or for PageRank a sweep after the first."""
+        """Return the seconds that vlang takes for a workload of GridGraph: of a whole run, or for PageRank of one sweep
+        after the first.
+        """
         if work == "convert":
             seconds: float = self.job("conversion", source=str(self.source), target=str(self.pages), memory=256 * MIB,
                                       threads=self.threads, warm=str(warm))["seconds"]
@@ -202,7 +205,7 @@ class Session:
 
 
 def markdown(record: Mapping[str, Any], name: str) -> str:
-    """The record of a run as a table for documents. name: the name of the record's file."""
+    """Return the record of a run as a table for documents. name: the file name of the record."""
     rows = [Row(*row).cells() for row in record["rows"]]
     return (f"{record['processor']}, {record['threads']} threads, {record['memory']}, {record['system']}; R-MAT of "
             f"2^{record['scale']} vertices; {record['date'][:10]}, load {record['load']:.1f} before and "

@@ -1,4 +1,4 @@
-"""One job of the disk measurements, run in a separate process. The job prints its figures as JSON.
+"""Run one job of the disk measurements in a separate process. The job prints its figures as JSON.
 
 Usage: `python benchmarks/disk/works.py JOB '{"argument": value}'`.
 """
@@ -34,7 +34,9 @@ _READERS, _BUFFERS, _PIECE = 2, 8, 4 * MIB  # as in a ring
 
 
 class Peak:
-    """The peak of anonymous and shared memory inside `watched`, minus the memory that the process used before."""
+    """The peak of anonymous and shared memory inside `watched`, minus the memory that the process used before
+    `watched`.
+    """
 
     def __init__(self) -> None:
         self.nbytes = 0
@@ -43,7 +45,7 @@ class Peak:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """A context in which a thread samples the memory."""
+        """Return a context manager in which a thread samples the memory of this process."""
         thread = threading.Thread(target=self._sample)
         thread.start()
         try:
@@ -64,7 +66,7 @@ def _held() -> int:
 
 
 def archive(spec: str, path: str) -> dict[str, float]:
-    """Write a generated graph as pairs of integers in an .npz."""
+    """Write a generated graph to an .npz file as pairs of integers."""
     graph = Graph.read(spec)
     graph.save(path)
     return {"n": graph.n, "m": graph.m}
@@ -94,9 +96,10 @@ def reading(source: str, threads: int) -> dict[str, float]:
 
 
 def limit(path: str) -> dict[str, float]:
-    """Bytes a second that two threads read from the disk, in the same pieces and into as many buffers as a ring.
+    """Return the rate at which two threads read from the disk, in bytes a second.
 
-    They read for _SECONDS, because the disks of many virtual machines are faster for a short time.
+    The threads read pieces of the same size as a ring does, into as many buffers. They read for _SECONDS, because the
+    disks of many virtual machines are faster for a short time.
     """
     files, size = DirectFiles([Path(path)]), Path(path).stat().st_size
     piece = min(_PIECE, size // _READERS // PAGE * PAGE)
@@ -147,7 +150,9 @@ def streamed(path: str, program: str, memory: int, threads: int, **options: Any)
 
 
 def in_memory(path: str, program: str, threads: int, **options: Any) -> dict[str, float]:
-    """Run a program on the same file with all edges in memory, by rows as from disk, and by cache blocks."""
+    """Run a program on the same file with all edges in memory: once by rows, as a streamed run, and once by cache
+    blocks.
+    """
     graph = Graph.read(path)
     load(program)(graph, threads=threads, **options)
     found = _timed(lambda: load(program)(graph, threads=threads, research={"blocking": "never"}, **options))
@@ -170,9 +175,10 @@ repeat rounds times:
 
 
 def checkpoints(path: str, folder: str, memory: int, threads: int, every: float, **options: Any) -> dict[str, float]:
-    """A program with 72 bytes a vertex, with and without checkpoints: how long the run waits, and what else they cost.
+    """Run a program with 72 bytes a vertex with and without checkpoints, in turn.
 
-    Both kinds of runs alternate.
+    The figures include the seconds for which a run waits at a checkpoint, and the seconds that a checkpoint costs in
+    all.
     """
     run, disk, keepers = compile_program(_WIDE), Graph.open(path), list[Keeper]()
     init = Keeper.__post_init__

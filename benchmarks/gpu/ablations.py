@@ -1,4 +1,4 @@
-"""The effect of each choice of the engine on a GPU.
+"""Measure the effect of each choice that the engine makes on a GPU.
 
 Usage: `python benchmarks/gpu/ablations.py [replication] [kernels] [streams] [cache] [--quick]`.
 
@@ -9,7 +9,8 @@ Usage: `python benchmarks/gpu/ablations.py [replication] [kernels] [streams] [ca
 - `streams` measures a streamed PageRank sweep without resident edges, for each number of streams.
 - `cache` measures a streamed PageRank sweep for each share of the edges that stays on the device.
 
-All times are milliseconds a sweep, medians of three. Results are written to benchmarks/results (not with --quick).
+All times are milliseconds a sweep, and medians of three runs. Results are written to benchmarks/results, except with
+--quick.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Cell:
 
 
 def cell(table: str, row: str, column: object, which: Program, graph: Graph, **options: Any) -> Cell:
-    """Measure a cell; an error becomes its text.
+    """Measure a cell. If the run fails, the cell has the text of the error.
 
     Args:
         table, row, column: the place of the cell.
@@ -82,7 +83,7 @@ def cell(table: str, row: str, column: object, which: Program, graph: Graph, **o
 
 
 def sweep_ms(which: Program, graph: Graph, **options: Any) -> float:
-    """Milliseconds of a full sweep."""
+    """Return the milliseconds of a full sweep."""
     arguments = spelled(options)
     which(graph, max_rounds=FEW, **arguments)
     samples = []
@@ -93,7 +94,7 @@ def sweep_ms(which: Program, graph: Graph, **options: Any) -> float:
 
 
 def replication(quick: bool, options: dict[str, Any]) -> Iterable[list[Cell]]:
-    """One row for each reduction, one column for each number of replicas."""
+    """Measure a sweep: a row for each reduction, a column for each number of replicas."""
     graph = inputs.build("rmat22", quick).graph
     more = {**options, "mode": "pull", "kernel": "edge"}
     for name, body in SWEEPS.items():
@@ -102,7 +103,7 @@ def replication(quick: bool, options: dict[str, Any]) -> Iterable[list[Cell]]:
 
 
 def kernels(quick: bool, options: dict[str, Any]) -> Iterable[list[Cell]]:
-    """One row for each density of a graph with about 33 M edges, one column for each kernel."""
+    """Measure a PageRank sweep: a row for each density of a graph with about 33 M edges, a column for each kernel."""
     more = {**options, "tol": 0.0, "mode": "pull"}
     for power in (1, 3, 5, 7):
         scale = (15 if quick else 25) - power
@@ -112,7 +113,7 @@ def kernels(quick: bool, options: dict[str, Any]) -> Iterable[list[Cell]]:
 
 
 def streams(quick: bool, options: dict[str, Any]) -> Iterable[list[Cell]]:
-    """One column for each number of streams; 0 lets the engine choose."""
+    """Measure a streamed sweep: a column for each number of streams; 0 means that the engine chooses."""
     given = inputs.build("rmat22", quick)
     call = prepared(Work("pagerank", "rmat22", 0, 0, resident=0.0), given, options)
     yield [cell("streams", "no edges resident", count, call.program, given.graph, **call.arguments, streams=count)
@@ -120,7 +121,9 @@ def streams(quick: bool, options: dict[str, Any]) -> Iterable[list[Cell]]:
 
 
 def cache(quick: bool, options: dict[str, Any]) -> Iterable[list[Cell]]:
-    """One column for each share of the edges that the budget holds in addition to the vertices and two pages."""
+    """Measure a streamed sweep: a column for each share of the edges that stays on the device. The budget also holds
+    the vertices and two pages.
+    """
     given, whole = inputs.build("rmat22", quick), Work("pagerank", "rmat22", 0, 0)
     call = prepared(whole, given, options)
     least, edges = least_budget(call), bytes_of_edges(whole, given)
@@ -129,7 +132,7 @@ def cache(quick: bool, options: dict[str, Any]) -> Iterable[list[Cell]]:
 
 
 def show(cells: list[Cell]) -> None:
-    """Print a row of a table, and below it the errors."""
+    """Print a row of a table, and its errors below the row."""
     print(report.table_line([cells[0].row, "", *("-" if c.ms is None else f"{c.ms:.3f}" for c in cells)],
                             (20, 0, *_widths(cells))), flush=True)  # fmt: skip
     for problem in dict.fromkeys(c.problem for c in cells if c.problem):

@@ -1,13 +1,15 @@
-"""What a Python call takes on a GPU beyond its supersteps: the first call on a graph, the second, and later ones.
+"""Measure the time that a Python call takes on a GPU in addition to its supersteps, for the first, second and later
+calls.
 
 Usage: `python benchmarks/gpu/calls.py [--graphs rmat22] [--only bfs,sssp,...] [--quick]`.
 
-Every call has another source or damping, so that no answer could be a remembered one. The script prints one line for
-each program, in milliseconds: the first call, the second, the median of later ones, the median time of their
-supersteps, of the rest of the run (`outside`: initialisers, contracts, launches around the supersteps), and what later
-calls take beyond twice their supersteps, which must be at most 1 ms. The last line has the time to open a page of a
-streamed topology, in microseconds: what a second call of PageRank takes beyond its run, with pages of 256 KiB of which
-none stays on the device; it must be at most 20.
+Every call has another source or damping factor, so that no cached answer can be used. The script prints one line of
+milliseconds for each program: the first call, the second call, and the median of later calls. For later calls it also
+prints the median time of the supersteps and of the rest of the run (`outside`: initialisers, contracts, launches around
+the supersteps). The last column is the time of a later call minus twice the time of its supersteps; the target is at
+most 1 ms. The last line is the time to open a page of a streamed topology, in microseconds; the target is at most 20.
+It is measured with pages of 256 KiB, none of which stays on the device: the time of a second PageRank call minus the
+time of its run, per page.
 
 Results are written to benchmarks/results (not with --quick).
 """
@@ -53,14 +55,14 @@ class Line:
     outside: float
 
     def cells(self) -> tuple[str, ...]:
-        """The cells of the line."""
+        """Return the cells of the line."""
         beyond = self.later - 2 * self.supersteps
         figures = (self.first, self.second, self.later, self.supersteps, self.outside, beyond)
         return (self.program, self.graph, *(f"{ms:.3g}" for ms in figures), "yes" if beyond <= MOST else "NO")
 
 
 def line(name: str, given: Input) -> Line:
-    """Measure the calls of one program, which begin with a graph that is not on the device."""
+    """Measure the calls of one program. The first call has a graph that is not on the device."""
     sources = np.argsort(-given.graph.out_degree.astype(np.int64), kind="stable")[:CALLS]
     work = program(name)
     calls, steps, outside = [], [], []
@@ -77,7 +79,7 @@ def line(name: str, given: Input) -> Line:
 
 
 def opening_us(given: Input) -> tuple[int, float]:
-    """The number of pages, and the microseconds to open one in a second call."""
+    """Return the number of pages, and the microseconds that a second call takes to open one page."""
     call = prepared(Work("pagerank", given.name, 1, 1, resident=0.0), given, {"device": "gpu", "page_size": PAGE})
     call(max_rounds=3)
     result, seconds = call.timed(max_rounds=3)

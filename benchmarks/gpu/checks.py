@@ -1,8 +1,8 @@
 """Checks of results by NumPy and SciPy, computed from the adjacency lists alone.
 
-All weights are positive. So levels and distances are right if and only if the value of every vertex except the source
-is the minimum over its in-edges, which one pass over the edges checks. A sweep of PageRank is repeated in f64. Labels
-are compared with SciPy's components.
+All weights are positive. Levels and distances are therefore right if and only if the value of every vertex except the
+source is the minimum over its in-edges. One pass over the edges checks this. A sweep of PageRank is repeated in f64.
+Labels are compared with SciPy's components.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ PARTS = 64
 
 
 def check_levels(given: Input, result: Result) -> None:
-    """Check hops from the source. Raises AssertionError if a value is wrong."""
+    """Check the number of hops from the source to each vertex. Raises AssertionError if a value is wrong."""
     depth = np.where(result.reached("depth"), result["depth"], np.inf)
     near = _reduced(given.graph.adjacency("in"), lambda u, edges: depth[u], np.minimum, np.inf)
     _same("hops", given.source, depth, near + 1)
 
 
 def check_paths(given: Input, result: Result) -> None:
-    """Check distances from the source. Raises AssertionError if a value is wrong."""
+    """Check the distance from the source to each vertex. Raises AssertionError if a value is wrong."""
     adjacency = given.graph.adjacency("in")
     weight, dist = adjacency.column("weight", np.float32), result["dist"].astype(np.float64)
     near = _reduced(adjacency, lambda u, edges: dist[u] + weight[edges], np.minimum, np.inf)
@@ -62,7 +62,9 @@ def check_sweep(given: Input, before: Result, after: Result, damping: float = 0.
 
 
 def check_components(given: Input, result: Result) -> None:
-    """Check that labels are the smallest vertex of each component of a symmetric graph. Raises AssertionError."""
+    """Check that each label is the smallest vertex of a component of a symmetric graph. Raises AssertionError if a
+    label is wrong.
+    """
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import connected_components
 
@@ -88,9 +90,9 @@ def _same(what: str, source: int, have: Array, want: Array) -> None:
 def _reduced(
     adjacency: Adjacency, offered: Callable[[Array, slice], Array], reduce: np.ufunc, empty: float
 ) -> NDArray[np.float64]:
-    """The reduction of the entries of each row, float64[n].
+    """Return the reduction of the entries of each row, float64[n].
 
-    offered(targets, positions) returns the values of the entries at these positions.
+    offered(targets, positions) returns the values of the entries at the given positions.
     """
     offsets = adjacency.offsets.view(np.int64)
     n = len(offsets) - 1

@@ -1,10 +1,10 @@
-"""What the command takes on a GPU: `vlang run bfs` on a tiny graph and on a file, on the GPU and on the CPU.
+"""Measure the time of the command `vlang run bfs` on a tiny graph and on a file, on the GPU and on the CPU.
 
 Usage: `python benchmarks/gpu/command.py [--file GRAPH.npz] [--against DIR] [--repeats 5]`.
 
-The commands run in turn, each in a process of its own, after one that fills the caches. With `--against`, those of
-another checkout run between them. The script prints the median, the least and the most seconds of each command, from
-its start to its end. Without `--file`, rmat22 with weights is written to a temporary folder.
+The commands run in turn, each in a process of its own, after one run that fills the caches. With `--against`, they
+alternate with the commands of another checkout. The script prints the median, the smallest and the largest wall time of
+each command in seconds. Without `--file`, rmat22 with weights is written to a temporary folder.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _WIDTHS = (12, 14, 7, 8, 8, 8)
 
 
 def seconds(checkout: Path, graph: str, device: str) -> float:
-    """The seconds of one command. Raises subprocess.CalledProcessError if it fails."""
+    """Return the seconds of one command. Raises subprocess.CalledProcessError if it fails."""
     command = [sys.executable, "-m", "vlang", "run", "bfs", graph, "source=1", "--device", device, "-q"]
     begin = time.perf_counter()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": str(checkout)

@@ -1,11 +1,11 @@
 """The graphs of the measurements, which are generated on the measuring machine and are identical on every machine.
 
-Names and parameters are those of the peers' measurements:
+Names and parameters are the same as in the measurements of the peers:
 - rmat22 and rmat24: R-MAT a .57 b .19 c .19 d .05, 16 edges a vertex, directed, ids scrambled;
 - rmat22s: rmat22 in both directions;
 - urand22: uniformly random, of the same size as rmat22;
 - grid2000: 2000 x 2000, both directions;
-- rmat23, rmat26, urand23 and strip (a grid of 200 x 20000): graphs that nothing was tuned on; rmat26 has 1.07 G edges
+- rmat23, rmat26, urand23 and strip (a grid of 200 x 20000): graphs on which nothing was tuned; rmat26 has 1.07 G edges
   and takes 60 GB of host memory.
 
 The weight of an edge, a whole number 1..64, is a hash of its two vertices. The source is the vertex of largest
@@ -46,8 +46,8 @@ class Kind:
         generator: the name of the generator.
         arguments: the arguments of the generator, separated by commas.
         directed: whether the graph is directed.
-        symmetrize: store both directions of every edge.
-        corner: the source is vertex 0.
+        symmetrize: whether both directions of every edge are stored.
+        corner: whether the source is vertex 0.
     """
 
     generator: str
@@ -100,7 +100,7 @@ QUICK = {
 
 
 def build(name: str, quick: bool = False) -> Input:
-    """The graph of that name; with `quick` a small one. Raises KeyError for an unknown name."""
+    """Return the graph of that name, or a small version with `quick`. Raises KeyError for an unknown name."""
     begin = time.perf_counter()
     graph = generated(name, (QUICK if quick else INPUTS)[name])
     source = 0 if INPUTS[name].corner else int(np.argmax(graph.out_degree))
@@ -108,11 +108,11 @@ def build(name: str, quick: bool = False) -> Input:
 
 
 def generated(name: str, kind: Kind, most: int = 64, threads: int | None = None) -> Graph:
-    """A graph of a kind, with in- and out-edges.
+    """Return a generated graph with in- and out-edges.
 
     Args:
         name: the name shown in messages.
-        kind: the generator.
+        kind: the generator and its arguments.
         most: the column `weight` holds whole numbers 1..most as f32.
         threads: how many threads build; None for one per processor.
     """
@@ -132,7 +132,7 @@ def generated(name: str, kind: Kind, most: int = 64, threads: int | None = None)
 def weights(
     src: NDArray[np.uint32], dst: NDArray[np.uint32], threads: int, most: int = 64
 ) -> NDArray[np.uint8]:
-    """Weights 1..most for each edge, shape [E]; the same for both directions of an edge.
+    """Return a weight in 1..most for each edge, shape [E]. Both directions of an edge have the same weight.
 
     Args:
         src, dst: shape [E].

@@ -1,4 +1,5 @@
-"""The limits of the GPU and of its link to the host, measured in the same session as the runs compared with them.
+"""Measure the limits of the GPU and of its link to the host. This happens in the same session as the runs that are
+compared with the limits.
 
 `python benchmarks/gpu/limits.py` measures the limits and prints them.
 """
@@ -30,8 +31,8 @@ class Limits:
     Attributes:
         copy: bytes a second read and written by a copy in device memory.
         gathers: random 4-byte gathers a second, by the size of the array in bytes.
-        link: bytes a second from page-locked memory to the device, by the bytes of a piece.
-        launch: seconds of a launch and the wait for it.
+        link: bytes a second from page-locked memory to the device, by the size of a copied piece in bytes.
+        launch: seconds from a launch to the end of the kernel, as the host measures it.
         barrier: seconds of a barrier over the whole grid.
     """
 
@@ -43,7 +44,7 @@ class Limits:
 
     @property
     def best_link(self) -> float:
-        """Bytes a second over the link with the fastest piece size."""
+        """The rate of the link in bytes a second, for the fastest piece size."""
         return max(self.link.values())
 
     def __str__(self) -> str:
@@ -70,7 +71,7 @@ def measure_limits() -> Limits:
 
 
 def gather_seconds(targets: NDArray[np.uint32], n: int) -> float:
-    """Seconds to read all targets in order and to gather one float for each: the limit of a sweep.
+    """Return the seconds to read all targets in order and to gather one float for each. This is the limit of a sweep.
 
     n: the number of vertices.
     """
@@ -94,7 +95,7 @@ def _processors() -> int:
 
 
 def _timed(work: Callable[[], object]) -> float:
-    """Seconds on the device, the median of several runs after a warm-up."""
+    """Return the seconds that a function takes on the device: the median of several runs after a warm-up."""
     import cupy
 
     work()
@@ -117,7 +118,7 @@ def _copy(size: int) -> float:
 
 
 def _gather(targets: Any, n: int) -> float:
-    """Seconds of one gather. targets: cupy uint32[E]."""
+    """Return the seconds of one gather. targets: cupy uint32[E]."""
     import cupy
 
     kernel = _module().get_function("gather")

@@ -1,12 +1,13 @@
-"""Sweeps on a GPU beside the product of a matrix and a vector by cuSPARSE.
+"""Compare sweeps on a GPU with the product of a matrix and a vector by cuSPARSE.
 
 Usage: `python benchmarks/gpu/product.py [--graphs rmat22,grid2000,...] [--quick]`.
 
-For each graph the script measures in turn, in one process and on one device: the product of the matrix of weights (CSR,
-f32) and a vector by cuSPARSE, called through CuPy; a vlang program that is this product alone (`PRODUCT`); and a sweep
-of PageRank. The results of both products are compared first. It prints one line for each graph, in milliseconds:
-cuSPARSE, the program, their ratio; PageRank, and its bound: the product by cuSPARSE plus two passes over the vertices
-(each reads and writes 4 bytes a vertex at the measured rate of copies); and the time of the gathers of all edges.
+For each graph the script measures three contestants in turn, in one process and on one device. The first is the product
+of the matrix of weights (CSR, f32) and a vector by cuSPARSE, called through CuPy. The second is a vlang program that
+only computes this product (`PRODUCT`). The third is a sweep of PageRank. The results of both products are compared
+first. The script prints one line of milliseconds for each graph: cuSPARSE, the program, and their ratio; PageRank and
+its bound; and the time of the gathers of all edges. The bound of PageRank is the product by cuSPARSE plus two passes
+over the vertices. Such a pass reads and writes 4 bytes a vertex at the measured rate of copies.
 
 Results are written to benchmarks/results (not with --quick).
 """
@@ -55,7 +56,7 @@ class Line:
     Attributes:
         graph: the name of the graph.
         peer: the product by cuSPARSE.
-        product: the program that is the product alone.
+        product: the vlang program that only computes the product.
         pagerank: a sweep of PageRank.
         bound: the product by cuSPARSE and two passes over the vertices.
         gathers: the gathers of all edges.
@@ -69,7 +70,7 @@ class Line:
     gathers: float
 
     def cells(self) -> tuple[str, ...]:
-        """The cells of the line."""
+        """Return the cells of the line."""
         return (self.graph, f"{self.peer:.3f}", f"{self.product:.3f}", f"{self.product / self.peer:.2f}",
                 _met(self.product, self.peer), f"{self.pagerank:.3f}", f"{self.bound:.3f}",
                 f"{self.pagerank / self.bound:.2f}", _met(self.pagerank, self.bound), f"{self.gathers:.3f}")
@@ -80,7 +81,7 @@ def _met(ours: float, most: float) -> str:
 
 
 def sweep_ms(work: Program, graph: Graph, arguments: dict[str, Any]) -> Callable[[], float]:
-    """A function that measures the milliseconds of one sweep."""
+    """Return a function that measures the milliseconds of one sweep."""
     def measured() -> float:
         few, many = (work(graph, device="gpu", max_rounds=rounds, **arguments) for rounds in (FEW, MANY))
         return (many.seconds - few.seconds) * 1e3 / (many.rounds - few.rounds)
@@ -90,10 +91,10 @@ def sweep_ms(work: Program, graph: Graph, arguments: dict[str, Any]) -> Callable
 
 
 def peer_ms(graph: Graph, check: Any) -> Callable[[], float]:
-    """A function that measures the milliseconds of one product by cuSPARSE.
+    """Return a function that measures the milliseconds of one product by cuSPARSE.
 
     Args:
-        graph: its in-edges and their column `weight` are the matrix.
+        graph: the matrix has its in-edges as entries, with the values of the column `weight`.
         check: f32[n], the result of one sweep of `PRODUCT`.
     """
     import cupy

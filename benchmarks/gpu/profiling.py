@@ -1,10 +1,11 @@
-"""The profile of a run.
+"""Profile a run.
 
 Usage: `python benchmarks/gpu/profiling.py WORK GRAPH [--option NAME=VALUE ...] [--ncu]`.
 
-Runs a workload of run.py twice and shows the second run: its supersteps, the device time of every kernel, copy and
-fill, and the waits of the host. Device time is measured by an event before and after each launch, which costs about two
-microseconds. With `--ncu`, Nsight Compute measures the kernels: time, bytes of memory, cache hits, warps in flight.
+Runs a workload of run.py twice and shows the profile of the second run: its supersteps, the device time of every
+kernel, copy and fill, and the time for which the host waits. Device time is measured by an event before and after each
+launch, which costs about two microseconds. With `--ncu`, Nsight Compute measures the kernels: time, bytes of memory,
+cache hits, warps in flight.
 
 Examples: `python benchmarks/gpu/profiling.py bfs rmat22`,
 `python benchmarks/gpu/profiling.py pagerank rmat24 --option kernel=stream --ncu`.
@@ -51,14 +52,16 @@ ROUNDS = 24  # supersteps that are shown
 
 @dataclass
 class Record:
-    """Queued work (name, shape, events before and after) and waits of the host (calls and seconds)."""
+    """What `watch` records: queued work (name, shape, events before and after), and waits of the host (calls and
+    seconds).
+    """
 
     queued: list[tuple[str, str, Any, Any, CudaDevice]] = field(default_factory=list)
     waited: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
 
 def watch(record: Record) -> None:
-    """Patch `CudaDevice` so that it fills the record. The patch stays, as this process only profiles."""
+    """Patch `CudaDevice` so that it fills the record. The patch is never undone, since this process only profiles."""
     launch = CudaDevice.launch
 
     def launched(self: CudaDevice, kernel: Any, blocks: int, threads: int, args: Any, shared: int = 0,
@@ -102,7 +105,7 @@ def _waited(name: str, method: Callable[..., Any], record: Record) -> Callable[.
 
 
 def show(result: Result, seconds: float, record: Record) -> None:
-    """Print the supersteps, the work of the device in order of total time, and the waits of the host."""
+    """Print the supersteps, the work of the device in order of total time, and the time for which the host waits."""
     print(f"# {result.rounds} supersteps in {result.seconds * 1e3:.3f} ms of a call of {seconds * 1e3:.1f} ms; "
           f"{result.reason}")
     widths: tuple[int, ...] = (12, 12, 12, 14, 14)

@@ -1,4 +1,4 @@
-"""Prints the results of a GPU benchmark as a table, saves them as JSON, and writes the saved results in Markdown."""
+"""Print the results of a GPU benchmark as a table, save them as JSON, and write the saved results in Markdown."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Row:
     Attributes:
         work, graph: names.
         ms: the median time; None if the workload failed.
-        must, aim: the target, and a more ambitious time.
-        peer: name and time of the best published system.
+        must, aim: the target, and a more ambitious target.
+        peer: the name and the time of the best published system.
         limit: the time that the measured limits allow.
         rounds: supersteps.
         edges: edges traversed.
@@ -54,13 +54,15 @@ class Row:
 
     @property
     def met(self) -> str:
-        """"aim", "yes" (the target is met), "NO", or "" without a target."""
+        """"aim" if the ambitious target is met, "yes" if only the target is met, "NO" if it is missed, or "" without a
+        target.
+        """
         if self.ms is None or self.must is None:
             return ""
         return "aim" if self.aim is not None and self.ms <= self.aim else "yes" if self.ms <= self.must else "NO"
 
     def cells(self) -> tuple[str, ...]:
-        """The cells of the row in the table."""
+        """Return the cells of the row in the table."""
         peer = "" if self.peer is None else f"{self.peer[1]:g} {self.peer[0]}"
         return (self.work, self.graph, _short(self.ms), _short(self.must), _short(self.aim), peer, _short(self.limit),
                 self.met, f"{self.rounds:g}", f"{self.edges / 1e6:.1f}", _short(self.steps), _short(self.call),
@@ -71,7 +73,7 @@ class Row:
 
 
 def table_line(cells: Sequence[str], widths: Sequence[int] = _WIDTHS) -> str:
-    """Cells in columns: the first two aligned to the left, the others to the right."""
+    """Return a line of the table. The first two cells are aligned to the left, the others to the right."""
     return "  ".join(c.ljust(w) if i < 2 else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths))).rstrip()
 
 
@@ -80,7 +82,7 @@ def _short(value: float | None) -> str:
 
 
 def conditions(device: str) -> dict[str, Any]:
-    """Machine and versions, and the GPU unless the device is the CPU."""
+    """Return the machine and versions, and the GPU unless the device is the CPU."""
     found = conditions_of_host(available_threads())
     if device == "cpu":
         return found
@@ -112,7 +114,7 @@ def save(before: dict[str, Any], what: str, record: dict[str, Any], rows: Sequen
 
 
 def markdown(record: Mapping[str, Any], name: str) -> str:
-    """The record of a run as a table for documents. name: the name of the record's file."""
+    """Return the record of a run as a table for documents. name: the file name of the record."""
     versions, limits = record["versions"], record["limits"]
     gathers = [f"{rate / 1e9:.0f} G/s from {int(size) >> 20} MB" for size, rate in limits["gathers"].items()]
     link = [f"{rate / 1e9:.1f} GB/s of {int(size) >> 20} MB" for size, rate in limits["link"].items()]

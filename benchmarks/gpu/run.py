@@ -2,19 +2,19 @@
 
 Usage: `python benchmarks/gpu/run.py [--only pagerank,bfs,...] [--graphs rmat22,...] [--quick]`.
 
-Builds the graphs on this machine, measures the limits of the device, and runs each workload: once to
-check the result against NumPy and SciPy, then five times for the median. Prints one line for each workload, with
+Builds the graphs on this machine, measures the limits of the device, and runs each workload: once to compare the result
+with NumPy and SciPy, then five times for the median. Prints one line for each workload, with
 - the milliseconds of the run, with the data on the device and kernels compiled,
-- the target, and a more ambitious time,
-- the best peer on an H200, and the time that the measured limits allow,
+- the target, and a more ambitious target,
+- the time of the best peer on an H200, and the time that the measured limits allow,
 - the numbers of supersteps and of traversed edges,
-- the milliseconds of the supersteps alone, without initializers and contracts, and of the whole call;
+- the milliseconds of the supersteps alone, without initializers and contracts, and of the whole call,
 - the microseconds of a superstep.
 
 Results are written to benchmarks/results (not with --quick).
 
 The limit of a sweep is the time to gather a value for each edge. The limit of a traversal is the time of the gathers of
-the traversed edges and of a grid barrier for each superstep. The limit of a streamed workload is the time to transfer
+all traversed edges plus one grid barrier for each superstep. The limit of a streamed workload is the time to transfer
 the bytes that are not resident.
 """
 
@@ -41,7 +41,7 @@ from benchmarks.gpu.works import WORKS, Work, chosen
 
 
 class Session:
-    """The options of the command line, the measured limits, and the remaining time."""
+    """The options of the command line, the measured limits, and the time that is left for measurements."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.quick: bool = options.quick
@@ -54,7 +54,7 @@ class Session:
         self.limits: Limits | None = measure_limits() if self.gpu else None
 
     def rows(self, works: list[Work]) -> Iterator[Row]:
-        """Every workload, graph by graph."""
+        """Yield the rows of all workloads, graph by graph."""
         for name, group in groupby(works, key=lambda work: work.graph):
             if time.monotonic() > self.deadline:
                 yield from (Row(work.name, name, problem="no time left") for work in group)
@@ -66,7 +66,7 @@ class Session:
                 yield self.row(work, given, gather)
 
     def row(self, work: Work, given: inputs.Input, gather: float) -> Row:
-        """Measure one workload; an error is reported in its line."""
+        """Measure one workload. If the run fails, its line reports the error."""
         try:
             timing = measure(work, prepared(work, given, self.arguments), check=self.check)
         except Exception as error:  # a failing work must not stop the others
@@ -81,7 +81,7 @@ class Session:
         return replace(row, must=None, aim=None, peer=None) if self.quick else row
 
     def limit(self, work: Work, given: inputs.Input, timing: Timing, gather: float) -> float | None:
-        """The least time of a workload in milliseconds, by the measured limits of the device.
+        """Return the shortest time of a workload, in milliseconds, that the measured limits of the device allow.
 
         Args:
             work: the workload.

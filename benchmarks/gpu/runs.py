@@ -1,4 +1,4 @@
-"""How a workload is run: the call, the memory budget, the timing and the checks."""
+"""Run a workload of the GPU benchmark: the call, the memory budget, the timing and the checks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Timing:
     Attributes:
         ms: the median.
         samples: all times.
-        steps: the median of the supersteps alone, without initializers, contracts and other work between them.
+        steps: the median of the supersteps alone, without initializers, contracts and work between supersteps.
         call: the median of the whole call.
         rounds, edges: supersteps and traversed edges of the run or sweep.
     """
@@ -55,7 +55,7 @@ class Call:
         return self.program(self.given.graph, **spelled({**self.arguments, **more}))
 
     def timed(self, **more: Any) -> tuple[Result, float]:
-        """The result of a run, and the seconds of the whole call."""
+        """Return the result of a run, and the seconds of the whole call."""
         begin = time.perf_counter()
         result = self(**more)
         return result, time.perf_counter() - begin
@@ -63,18 +63,18 @@ class Call:
 
 @cache
 def program(name: str) -> Program:
-    """A program of the standard library."""
+    """Return a program of the standard library."""
     return load(name)
 
 
 def spelled(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The keywords of a call from parameters and options in one dict; research options go into `research`."""
+    """Return the keywords of a call from parameters and options in one dict; research options go into `research`."""
     rest = {name: value for name, value in arguments.items() if name not in RESEARCH}
     return {**rest, "research": {name: value for name, value in arguments.items() if name in RESEARCH}}
 
 
 def prepared(work: Work, given: Input, options: dict[str, Any]) -> Call:
-    """The call of a workload.
+    """Return the call of a workload.
 
     The share of resident edges determines the memory budget of the call. options: run options such as `device`.
     """
@@ -94,12 +94,14 @@ def prepared(work: Work, given: Input, options: dict[str, Any]) -> Call:
 
 
 def bytes_of_edges(work: Work, given: Input) -> int:
-    """Bytes of topology that one pass over all edges reads: neighbours, and weights if the program uses them."""
+    """Return the bytes of topology that one pass over all edges reads: neighbours, and also weights if the program uses
+    them.
+    """
     return len(given.graph.adjacency("in")) * (8 if work.kind == "sssp" else 4)
 
 
 def least_budget(call: Call) -> int:
-    """The least device memory, in bytes, that the engine accepts for a run, including frontiers for a traversal.
+    """Return the least device memory, in bytes, that the engine accepts for a run, including frontiers for a traversal.
 
     The error is at most a hundredth of the bytes of the edges.
     """
@@ -119,7 +121,7 @@ def least_budget(call: Call) -> int:
 
 
 def measure(work: Work, call: Call, repeats: int = REPEATS, check: bool = True) -> Timing:
-    """Check one run of a workload, then time it. The run keeps as many edges on the device as the budget allows.
+    """Check one run of a workload, then time it. Each run keeps as many edges on the device as the budget allows.
 
     Args:
         work: the workload.
@@ -139,7 +141,7 @@ def measure(work: Work, call: Call, repeats: int = REPEATS, check: bool = True) 
 
 
 def steps_ms(result: Result) -> float:
-    """Milliseconds of the supersteps."""
+    """Return the milliseconds of the supersteps."""
     return sum(row.seconds for row in result.history) * 1e3
 
 

@@ -1,14 +1,14 @@
-"""Measure several GPUs against one of them.
+"""Compare runs on several GPUs with runs on one of them.
 
 Usage: `python benchmarks/gpu/several.py [--graph rmat24] [--devices gpu:0,1] [--only pagerank,bfs,...] [--quick]`.
 
-Each workload runs on the first GPU alone and on all of them, in turn, and the medians are compared:
+Each workload runs in turn on the first GPU alone and on all GPUs, and the medians are compared:
 - pagerank: a sweep with all edges on the GPUs, for each exchange;
-- bfs, sssp, components: over frontiers, and by full passes;
-- streamed-pagerank: a sweep whose pages are copied from host memory; each GPU has memory for four of them.
+- bfs, sssp, components: by push over frontiers, and by full passes;
+- streamed-pagerank: a sweep whose pages are copied from host memory; each GPU has memory for four pages.
 
-Results of several GPUs are compared with those of one first: numbers of vertices and levels must be equal, and floats
-differ by 1e-4 at most. Results are written to benchmarks/results (not with --quick).
+The results of several GPUs are first compared with the results of one GPU: vertex numbers and levels must be equal, and
+floats may differ by 1e-4 at most. Results are written to benchmarks/results (not with --quick).
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class Variant:
         name: "one", or what is different on several GPUs.
         options: options of the run.
         samples: the measured times in milliseconds.
-        megabytes: copied between the GPUs in a run, or in the later sweeps of one.
+        megabytes: megabytes copied between the GPUs in a run, or in the later sweeps of a run.
         note: the note of the run on the exchange.
-        problem: why there is no time, or how the result differs.
+        problem: the reason why there is no time, or the difference of the result.
     """
 
     work: str
@@ -61,7 +61,7 @@ class Variant:
 
 
 def variants(work: str, devices: str) -> list[Variant]:
-    """One GPU first, then several."""
+    """Return the variants of a workload: the runs on one GPU and the runs on several GPUs."""
     one, all_ = {"device": devices.split(",")[0]}, {"device": devices}
     if work.endswith("pagerank"):
         names = ("ms", "vr", "all") if work == "pagerank" else ("ms",)
@@ -71,7 +71,9 @@ def variants(work: str, devices: str) -> list[Variant]:
 
 
 def calls(work: str, given: inputs.Input, found: list[Variant], page: int) -> list[Call]:
-    """The calls of the variants; a streamed run gets the least memory of its devices and four pages of `page` bytes."""
+    """Return the calls of the variants. A streamed run gets the least memory that its devices need plus four pages of
+    `page` bytes.
+    """
     kind = work.removeprefix("streamed-")
     work_ = Work(kind, given.name, 0, 0)
     result = [prepared(work_, given, variant.options) for variant in found]
@@ -84,7 +86,7 @@ def calls(work: str, given: inputs.Input, found: list[Variant], page: int) -> li
 
 
 def once(variant: Variant, call: Call) -> Result:
-    """Run a variant once, and add its time."""
+    """Run a variant once, and add the time to its samples."""
     if not variant.work.endswith("pagerank"):
         result = call()
         seconds, variant.megabytes = result.seconds, result.moved.bytes_between / 1e6
@@ -101,7 +103,7 @@ def once(variant: Variant, call: Call) -> Result:
 
 
 def measure(work: str, given: inputs.Input, devices: str, repeats: int, page: int) -> Iterator[Variant]:
-    """Check the variants of a workload, and time them in turn."""
+    """Check the results of a workload's variants, and time the variants in turn."""
     found = variants(work, devices)
     wanted: Result | None = None
     alive = []
@@ -123,7 +125,7 @@ def measure(work: str, given: inputs.Input, devices: str, repeats: int, page: in
 
 
 def differing(one: Result, other: Result) -> str:
-    """How two results differ; "" if they do not."""
+    """Return how two results differ; "" if they do not."""
     for name in one.fields:
         a, b = np.asarray(one[name]), np.asarray(other[name])
         same = np.allclose(a, b, rtol=1e-4, atol=0, equal_nan=True) if a.dtype.kind == "f" else np.array_equal(a, b)
@@ -133,7 +135,7 @@ def differing(one: Result, other: Result) -> str:
 
 
 def line(variant: Variant, one: float | None) -> str:
-    """The row of a variant; `one` is the time of one GPU by the same way."""
+    """Return the row of a variant. one: the time of one GPU with the same execution way."""
     if not variant.samples:
         return report.table_line([variant.work, variant.name, variant.problem], _WIDTHS)
     ms = median(variant.samples)

@@ -1,4 +1,4 @@
-"""The cost of streaming in addition to the transfer over the link.
+"""Measure the cost of streaming in addition to the transfer over the link.
 
 Usage: `python benchmarks/gpu/streaming.py [--graph rmat22] [--share 0.25]`.
 
@@ -56,7 +56,7 @@ extern "C" __global__ void __launch_bounds__(256) read_page(const u64* row, u64*
 
 @dataclass(frozen=True)
 class Streamed:
-    """Passes over pages.
+    """The figures of passes over pages.
 
     Attributes:
         size: bytes of a page.
@@ -77,11 +77,11 @@ class Streamed:
 
 
 def link_rate(device: Device, adjacency: Adjacency, size: int, streams: int = AUTO_STREAMS) -> float:
-    """Bytes a second of copies of page-locked pieces to the device.
+    """Return the rate of copies from page-locked memory to the device, in bytes a second.
 
     Args:
         device: the device.
-        adjacency: its memory is copied.
+        adjacency: the adjacency whose memory is copied.
         size: bytes of a piece.
         streams: how many streams to use.
     """

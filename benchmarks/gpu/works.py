@@ -14,11 +14,11 @@ class Work:
     Attributes:
         kind: "pagerank" (a sweep), "bfs", "sssp" or "components".
         graph: the name of the graph.
-        must, aim: the target and a more ambitious time in milliseconds; for streamed sweeps and components, shares of
+        must, aim: the target and a more ambitious target in milliseconds; for streamed sweeps and components, shares of
             the link rate.
         peer: the best published system measured on the same GPU, and its milliseconds.
         resident: the share of the edges that may stay on the device.
-        budget: the device memory of the run in bytes, in place of a share; 0 for none.
+        budget: the device memory of the run in bytes, which replaces `resident`; 0 if `resident` counts.
     """
 
     kind: str
@@ -70,9 +70,10 @@ SWEEP_WORKS = ("pagerank",)
 
 
 def chosen(only: list[str], graphs: list[str]) -> list[Work]:
-    """The workloads of these names (all if empty) on these graphs, grouped by graph so that each is built once.
+    """Return the workloads with these names (all if empty) on these graphs. Workloads on the same graph are
+    consecutive, so that each graph is built once.
 
-    Without names of graphs, these are all but those of `LARGE`.
+    If no graphs are named, all graphs except the graphs of `LARGE` are used.
     """
     order = list(dict.fromkeys(work.graph for work in WORKS))
     found = [w for w in WORKS

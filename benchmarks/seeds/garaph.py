@@ -1,4 +1,6 @@
-"""Ablations of Garaph (Ma et al., USENIX ATC 2017): copies of accumulators (figures 8, 9), dual modes (figure 10)."""
+"""Measure ablations of Garaph (Ma et al., USENIX ATC 2017): copies of accumulators (figures 8, 9), dual modes (figure
+10).
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ FIXED = ("2", "4", "8", "16", "32")
 
 
 def tables(setup: Setup, gpu: bool) -> Iterator[Table]:
-    """The tables; without a GPU only those of the CPU."""
+    """Yield the tables; without a GPU only the tables that a CPU can measure."""
     if gpu:
         yield _copies(setup)
         yield _dispatch(setup)
@@ -34,7 +36,8 @@ def tables(setup: Setup, gpu: bool) -> Iterator[Table]:
 
 
 def _copies(setup: Setup) -> Table:
-    """A sweep by shards, for reductions of every cost, by the number of copies of an accumulator."""
+    """Measure a sweep by shards for reductions of different cost: a column for each number of copies of an accumulator.
+    """
     bodies = list(SWEEPS.items())[: 1 if setup.tiny else None]
     graphs = ("rmat",) if setup.tiny else ("rmat", "uniform 8")
     cases = {f"{name}, {graph}": (compile(SWEEP.format(type=name.split()[0], body=body)), graph)
@@ -63,13 +66,14 @@ def _gains(cells: Cells) -> Iterator[Finding]:
 
 
 def _dispatch(setup: Setup) -> Table:
-    """Sweeps of PageRank on a GPU and on a CPU, and the largest gain that a split of the pages between both could have.
+    """Measure PageRank sweeps on a GPU and on a CPU, and compute the largest possible gain of a split of the pages
+    between both.
 
     A quarter of the edges is resident on the GPU.
 
-    GPU and CPU are each measured alone, and while the other one runs and shares the memory of the host. A split in
-    which both sides end at the same time takes 1 / (1 / gpu + 1 / cpu). In addition, n values are copied in each
-    direction, because each side reads the values of vertices of the other side.
+    GPU and CPU are each measured alone, and while the other device also runs and uses the memory of the host. If both
+    sides of a split end at the same time, the sweep takes 1 / (1 / gpu + 1 / cpu). In addition, n values are copied in
+    each direction, because each side reads values that the other side computes.
     """
     graph, which = setup.graph("rmat"), program("pagerank")
     sides: dict[str, dict[str, Any]] = {
@@ -100,7 +104,9 @@ def _dispatch(setup: Setup) -> Table:
 
 @contextmanager
 def _running(setup: Setup, which: Program, graph: Graph, options: Mapping[str, Any] | None) -> Iterator[None]:
-    """A context manager during which another thread repeats a run; if `options` is None, no other run is started."""
+    """Return a context manager during which another thread repeats a run. If `options` is None, no other run is
+    started.
+    """
     if options is None:
         yield
         return
@@ -120,7 +126,7 @@ def _running(setup: Setup, which: Program, graph: Graph, options: Mapping[str, A
 
 
 def _link_seconds(setup: Setup) -> float:
-    """Seconds per byte that is copied to the GPU."""
+    """Return the seconds per byte that is copied to the GPU."""
     device = open_device(setup.device)
     try:
         text = program("pagerank").plan(frozenset(), frozenset(), target="cuda").text
@@ -130,7 +136,8 @@ def _link_seconds(setup: Setup) -> float:
 
 
 def _modes(setup: Setup) -> Table:
-    """Searches on the CPU, by pull, notify-pull, and the published choice between both in every superstep."""
+    """Measure searches on the CPU by pull, by notify-pull, and by the published choice between both in every superstep.
+    """
     graph = setup.graph("rmat")
     given = {"sssp": setup.source(graph), "components": {}}
 

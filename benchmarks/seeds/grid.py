@@ -1,9 +1,9 @@
-"""How far `auto` is from the best policy: python benchmarks/seeds/grid.py [--scale 22] [--repeats 9]
+"""Compare `auto` with the best policy: python benchmarks/seeds/grid.py [--scale 22] [--repeats 9]
 
-A cell of the grid is a program of a class, a graph of a kind, and a residency: all edges on the GPU, or a quarter of
-those that the program reads. Every policy that can run the cell runs it, in turn, with the same memory; the cell has
-the median of its runs, and the ratio of `auto` to the best. `auto` should be within 1.15 of the best in 95 % of the
-cells, and never above 1.3. Needs a GPU.
+A cell of the grid is a program, a graph, and a residency: all edges that the program reads are on the GPU, or a quarter
+of them. All policies that can run the cell run it in turn, with the same memory. The cell has the median time of each
+policy, and the time of `auto` divided by the time of the best policy. `auto` should be within 1.15 of the best in 95 %
+of the cells, and never above 1.3. Needs a GPU.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class Cell:
     """A cell of the grid.
 
     Attributes:
-        program, graph, residency: what is run.
+        program, graph, residency: the place of the cell.
         samples: milliseconds of each run, by policy.
-        refused: for each policy without samples, why it cannot run.
+        refused: for each policy without samples, the reason why it cannot run.
     """
 
     program: str
@@ -51,12 +51,12 @@ class Cell:
 
     @property
     def ms(self) -> dict[str, float]:
-        """The median by policy."""
+        """The median milliseconds of each policy."""
         return {policy: median(samples) for policy, samples in self.samples.items() if samples}
 
     @property
     def ratio(self) -> float:
-        """The time of `auto`, divided by the best."""
+        """The time of `auto` divided by the time of the best policy."""
         return self.ms["auto"] / min(self.ms.values())
 
 
@@ -93,7 +93,7 @@ def _measure(setup: Setup, cell: Cell) -> None:
 
 
 def _line(cell: Cell) -> tuple[str, ...]:
-    """The row of a cell: the best policy is marked."""
+    """Return the row of a cell, in which the best policy is marked."""
     ms = cell.ms
     best = min(ms, key=lambda policy: ms[policy])
     shown = [f"{ms[policy]:.3g}" + ("*" if policy == best else "") if policy in ms else "" for policy in _POLICIES]
@@ -101,7 +101,7 @@ def _line(cell: Cell) -> tuple[str, ...]:
 
 
 def main(arguments: Sequence[str] | None = None, device: str | None = None) -> list[Cell]:
-    """Measure and print; the arguments are those of `benchmarks.seeds.run.main`."""
+    """Measure and print. The arguments are the same as for `benchmarks.seeds.run.main`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scale", type=int, default=22, help="2^scale vertices (default: 22)")
     parser.add_argument("--repeats", type=int, default=9, help="runs of which the median counts (default: 9)")

@@ -1,4 +1,6 @@
-"""Ablations of GTS (Kim et al., SIGMOD 2016): streams (figure 10), cache (figure 11), and cost models (section 5)."""
+"""Measure ablations of GTS (Kim et al., SIGMOD 2016): streams (figure 10), cache (figure 11), and cost models (section
+5).
+"""
 
 from __future__ import annotations
 
@@ -25,13 +27,15 @@ def tables(setup: Setup, gpu: bool) -> Iterator[Table]:
 
 
 def _given(setup: Setup, name: str) -> dict[str, Any]:
-    """The arguments of a program under the policy."""
+    """Return the arguments of a program and the options of the policy gts."""
     policy = {"policy": "gts", "device": setup.device}
     return policy if name == "pagerank" else {**policy, **setup.source(setup.graph("rmat"))}
 
 
 def _streams(setup: Setup) -> Table:
-    """PageRank sweeps and a search, no edges resident, by the number of streams. Memory has 64 pages."""
+    """Measure PageRank sweeps and a search by the number of streams. No edges are resident, and device memory has room
+    for 64 pages.
+    """
     graph = setup.graph("rmat")
     options = {name: setup.streamed(program(name), graph, 0.0, **_given(setup, name))
                for name in ("pagerank", "bfs_tree")}
@@ -52,7 +56,9 @@ def _streams(setup: Setup) -> Table:
 
 
 def _cache(setup: Setup) -> Iterator[Table]:
-    """A search by the share of the out-edges that the cache holds: time, and the share of pages found there."""
+    """Measure a search by the share of the out-edges that the cache holds: its time, and the share of pages found in
+    the cache.
+    """
     graph, which = setup.graph("rmat"), program("bfs_tree")
     given, hits = _given(setup, "bfs_tree"), dict[str, float]()
     base = setup.streamed(which, graph, 0.0, **given)
@@ -79,7 +85,9 @@ def _cache(setup: Setup) -> Iterator[Table]:
 
 
 def _models(setup: Setup) -> Table:
-    """The expected and the measured time of supersteps that use pages, with room for a quarter of the edges."""
+    """Compare the time of supersteps that the cost models expect with the measured time. Device memory has room for a
+    quarter of the edges.
+    """
     graph = setup.graph("rmat")
     results: dict[str, Result] = {}
     for name in ("pagerank", "bfs_tree") if setup.tiny else ("pagerank", "bfs_tree", "sssp"):

@@ -1,4 +1,6 @@
-"""Ablations of HyTGraph (Wang et al., ICDE 2023): each engine of transfer alone against the hybrid (table V)."""
+"""Measure ablations of HyTGraph (Wang et al., ICDE 2023): each transfer engine alone, compared with the hybrid (table
+V).
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ SHARES = ("pages_cached", "pages_copied", "pages_packed", "pages_in_place")
 
 
 def tables(setup: Setup, gpu: bool) -> Iterator[Table]:
-    """The tables: times of searches with no edges resident, and the shares of engines."""
+    """Yield the tables: times of searches without resident edges, and the shares of the transfer engines."""
     graph = setup.graph("rmat")
     names = ("bfs_tree",) if setup.tiny else ("sssp", "bfs_tree")
     choices: dict[str, dict[str, Any]] = {**{name: {**more, "mode": "push"} for name, more in ENGINES.items()},
@@ -51,7 +53,7 @@ def tables(setup: Setup, gpu: bool) -> Iterator[Table]:
 
 
 def _orders(setup: Setup, names: Sequence[str], memory: Mapping[str, Mapping[str, Any]]) -> Table:
-    """Times of searches with the policy hytgraph, for each order of the rows in the file."""
+    """Measure searches with the policy hytgraph for each order of the rows in the file."""
     plain = setup.graph("rmat")
     orders = {"degree": order_by_degree([plain.degree]), "hubs": order_by_hubs(plain.in_degree, plain.out_degree)}
     graphs = {"ids": plain, **{name: plain.ordered(order) for name, order in orders.items()}}

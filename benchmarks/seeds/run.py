@@ -1,8 +1,9 @@
-"""Ablations of the published systems: python benchmarks/seeds/run.py [garaph|gts|wolfgraph|ws-vr|hytgraph ...]
+"""Measure ablations of the published systems: python benchmarks/seeds/run.py [garaph|gts|wolfgraph|ws-vr|hytgraph ...]
 
-For the headline ablations of each paper it prints a table: what the paper reports, what this machine gives, and why
-they differ. Without a GPU it says so, and measures only what a CPU can show. R-MAT graphs have 2^scale vertices and 16
-edges a vertex. Parts of a paper that are not built are named, not measured.
+The script prints a table for each of the main ablations of a paper: the figure of the paper, the figure of this
+machine, and the reason for a difference. Without a GPU the script prints a note and measures only the ablations that
+need none. R-MAT graphs have 2^scale vertices and 16 edges a vertex. Parts of a paper that vlang does not have are
+listed, but not measured.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ SYSTEMS = {"garaph": garaph, "gts": gts, "wolfgraph": wolfgraph, "ws-vr": ws_vr,
 
 
 def main(arguments: Sequence[str] | None = None, device: str | None = None) -> list[dict[str, Any]]:
-    """Measure and print; returns the tables as dicts.
+    """Measure and print; return the tables as dicts.
 
     Args:
         arguments: the arguments of the command; None for those of the process.
-        device: the name of a device that is no GPU of this machine and stands for one, for tests.
+        device: for tests, the name of an emulated device that replaces the GPU of this machine.
     """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("systems", nargs="*", choices=[*SYSTEMS, []], help="the papers; default: all")
@@ -67,7 +68,7 @@ def main(arguments: Sequence[str] | None = None, device: str | None = None) -> l
 
 
 def _has_gpu(name: str) -> bool:
-    """Whether the GPU exists; prints why if it does not."""
+    """Return whether the GPU exists, and print the reason if it does not."""
     try:
         check_gpu(parse_device(name)[1])
     except DeviceError as error:

@@ -26,18 +26,18 @@ ROUNDS = 8  # supersteps of a run that times sweeps; the first two are left out
 
 @cache
 def program(name: str) -> Program:
-    """A program of the standard library."""
+    """Return a program of the standard library."""
     return load(name)
 
 
 @dataclass
 class Setup:
-    """What is measured, and where.
+    """The device, the graphs and the sizes of the measurements.
 
     Attributes:
         device: the device of the runs.
         scale: R-MAT graphs have 2^scale vertices, and 16 edges a vertex.
-        repeats: the number of runs of which the median counts.
+        repeats: the number of runs; figures are medians of these runs.
         page_size: bytes of a page in streamed runs.
     """
 
@@ -49,11 +49,13 @@ class Setup:
 
     @property
     def tiny(self) -> bool:
-        """Whether graphs are so small that only the script is tested, with fewer cases."""
+        """Whether the graphs are so small that a run only tests the script. Such runs have fewer cases."""
         return self.scale < 12
 
     def graph(self, name: str) -> Graph:
-        """The graph "rmat", "grid" or "uniform D" with D edges a vertex; all have about as many edges."""
+        """Return the graph "rmat", "grid" or "uniform D" with D edges a vertex. All these graphs have about the same
+        number of edges.
+        """
         if name not in self._graphs:
             kind, _, degree = name.partition(" ")
             side = 1 << (self.scale + 1) // 2
@@ -64,26 +66,30 @@ class Setup:
         return self._graphs[name]
 
     def source(self, graph: Graph) -> dict[str, Any]:
-        """The argument `source`: the vertex of largest out-degree."""
+        """Return the argument `source`: the vertex of largest out-degree."""
         return {"source": int(np.argmax(graph.out_degree))}
 
     def run(self, which: Program, graph: Graph, **options: Any) -> Result:
-        """One run on the device."""
+        """Run a program once on the device, and return its result."""
         return which(graph, **spelled({"device": self.device, **options}))
 
     def sweep_ms(self, which: Program, graph: Graph, **options: Any) -> float:
-        """Milliseconds of a superstep over all edges: the median of runs, and in a run of its later supersteps."""
+        """Return the milliseconds of a superstep over all edges: the median over runs of the median of each run's later
+        supersteps.
+        """
         self.run(which, graph, **options, max_rounds=2)
         runs = [self.run(which, graph, **options, max_rounds=ROUNDS) for _ in range(self.repeats)]
         return 1e3 * median(median(row.seconds for row in result.history[2:]) for result in runs)
 
     def run_ms(self, which: Program, graph: Graph, **options: Any) -> float:
-        """Milliseconds of a whole run, the median."""
+        """Return the median milliseconds of a whole run."""
         self.run(which, graph, **options)
         return 1e3 * median(self.run(which, graph, **options).seconds for _ in range(self.repeats))
 
     def least(self, which: Program, graph: Graph, **options: Any) -> int:
-        """The least device memory that a streamed run accepts, in bytes, to within a hundredth of the edges."""
+        """Return the least device memory that a streamed run accepts, in bytes. The error is at most a hundredth of the
+        bytes of the edges.
+        """
         refused, taken, grain = 0, 1 << 16, max(1 << 10, graph.m * 4 // 100)
         while not self._fits(which, graph, taken, options):
             refused, taken = taken, 2 * taken
@@ -102,7 +108,8 @@ class Setup:
     def streamed(
         self, which: Program, graph: Graph, share: float, edge_bytes: int = 4, **options: Any
     ) -> dict[str, Any]:
-        """The options of a run of which that share of the edges stays on the device, with at least eight pages.
+        """Return the options of a streamed run. The run gets the least possible device memory plus room for a share of
+        the edges, or for eight pages if this is more.
 
         Args:
             which: the program.
@@ -119,14 +126,15 @@ class Setup:
         self, title: str, rows: Iterable[str], columns: Sequence[str], cell: Callable[[str, str], float],
         findings: Callable[[Cells], Iterable[Finding]] = lambda _: (),
     ) -> Table:
-        """Measure every cell. An error becomes a problem of its cell, and findings without their cells are left out.
+        """Measure every cell of a table. If a cell fails, its error is listed in `Table.problems`. If a finding needs a
+        failed cell, the table has no findings.
 
         Args:
             title: the title.
             rows: the names of the rows.
             columns: the choices.
-            cell: measures the cell of a row and a column.
-            findings: makes the findings from the cells by row and column.
+            cell: function that measures the cell of a row and a column.
+            findings: function that computes the findings from all cells, by row and column.
         """
         found: dict[str, dict[str, float]] = {}
         problems = []

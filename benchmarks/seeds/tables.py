@@ -18,7 +18,7 @@ class Finding:
         what: the quantity.
         paper: the figure of the paper, with its place.
         here: the figure of this machine.
-        differs: why they differ, as a sentence; "" if they agree.
+        differs: a sentence with the reason why the two figures differ; "" if they agree.
     """
 
     what: str
@@ -47,21 +47,22 @@ class Table:
 
 
 def compared(what: str, paper: str, reported: tuple[float, float], here: float, why: str) -> Finding:
-    """A finding about a ratio, which agrees if it is in the reported range, up to a quarter outside of it.
+    """Return a finding about a ratio. The ratio agrees with the paper if it is within the reported range, widened by a
+    quarter.
 
     Args:
         what: the quantity.
         paper: the figure of the paper as text.
         reported: the least and the largest ratio that the paper reports.
         here: the ratio on this machine.
-        why: the reason if they differ, as a sentence.
+        why: a sentence with the reason why the ratios differ; ignored if they agree.
     """
     agree = reported[0] / 1.25 <= here <= reported[1] * 1.25
     return Finding(what, paper, f"{here:.3g} x", "" if agree else why)
 
 
 def markdown(one: Table) -> Iterator[str]:
-    """The lines of a table in Markdown."""
+    """Yield the lines of a table in Markdown."""
     yield f"**{one.title}**"
     yield ""
     shown = [(name, *("-" if cell is None else f"{cell:.3g}" for cell in cells)) for name, cells in one.rows]

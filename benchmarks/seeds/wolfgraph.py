@@ -1,4 +1,5 @@
-"""Ablations of WolfGraph (Zhu et al., FGCS 2019): file to answer (figure 15), local tables (figure 8), repeats."""
+"""Measure ablations of WolfGraph (Zhu et al., FGCS 2019): file to answer (figure 15), local tables (figure 8), repeats.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ PAPER_ROUNDS = 10  # the iterations of PageRank in the paper (6)
 
 
 def tables(setup: Setup, gpu: bool) -> Iterator[Table]:
-    """The tables of this seed."""
+    """Yield the tables of WolfGraph."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "pairs.npz"
         _write_pairs(setup.graph("rmat"), path)
@@ -37,7 +38,8 @@ def tables(setup: Setup, gpu: bool) -> Iterator[Table]:
 
 
 def _write_pairs(graph: Graph, path: Path) -> None:
-    """Write the two ends of every edge in random order, as scipy.sparse.save_npz writes a COO matrix."""
+    """Write the two ends of every edge in random order, in the file format of scipy.sparse.save_npz for a COO matrix.
+    """
     edges = graph.edges()
     order = np.random.default_rng(1).permutation(len(edges.src))
     np.savez(path, row=edges.src[order], col=edges.dst[order], data=np.ones(len(order), np.uint8),
@@ -45,7 +47,7 @@ def _write_pairs(graph: Graph, path: Path) -> None:
 
 
 def _file_to_answer(setup: Setup, path: Path) -> Table:
-    """The time from the file to the first result, and the time of a second run on the same graph."""
+    """Measure the time from the file to the first result, and the time of a second run on the same graph."""
     source = setup.source(setup.graph("rmat"))
     works: dict[str, tuple[str, dict[str, Any]]] = {
         "PageRank": ("pagerank", {"tol": 0.0, "max_rounds": PAPER_ROUNDS}), "bfs": ("bfs", source),
@@ -72,7 +74,7 @@ def _file_to_answer(setup: Setup, path: Path) -> Table:
 
 
 def _steps(setup: Setup, path: Path, name: str, given: Mapping[str, Any]) -> dict[str, float]:
-    """The median milliseconds of each step, over runs that follow a run that compiled all kernels."""
+    """Return the median milliseconds of each step. One earlier run compiles all kernels."""
     setup.run(program(name), Graph.read(path), **given)
     runs = []
     for _ in range(setup.repeats):
@@ -88,7 +90,7 @@ def _steps(setup: Setup, path: Path, name: str, given: Mapping[str, Any]) -> dic
 
 
 def _local_tables(setup: Setup, path: Path) -> Table:
-    """Times of a sweep over the list with and without local tables, and of a sweep over sorted edges."""
+    """Measure a sweep over the edge list with and without local tables, and a sweep over sorted edges."""
     graph = Graph.read(path)
     works = {"PageRank": "pagerank", "minimum (components)": "components"}
     plain: dict[str, dict[str, Any]] = {
@@ -113,7 +115,7 @@ def _local_tables(setup: Setup, path: Path) -> Table:
 
 
 def _repeated_parts(setup: Setup, path: Path) -> Table:
-    """Runs over a streamed list, whose parts are processed once, or again while the next part is copied."""
+    """Measure runs over a streamed edge list. Each part is processed once, or again while the next part is copied."""
     graph = Graph.read(path, weights="1..64")
     works: dict[str, tuple[str, dict[str, Any]]] = {
         "sssp": ("sssp", setup.source(setup.graph("rmat"))), "components": ("components", {})}

@@ -1,4 +1,5 @@
-"""Ablations of warp segmentation and vertex refinement (Khorasani et al., PACT 2015): tables III, IV and VIII."""
+"""Measure ablations of warp segmentation and vertex refinement (Khorasani et al., PACT 2015): tables III, IV and VIII.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ WARPS = tuple(f"virtual-warp-{lanes}" for lanes in (2, 4, 8, 16, 32))
 
 
 def tables(setup: Setup, gpu: bool) -> Iterator[Table]:
-    """The table."""
+    """Yield the table."""
     graphs = ("rmat",) if setup.tiny else ("rmat", "uniform 2", "uniform 8", "uniform 32", "grid")
     programs = {"PageRank": program("pagerank")}
     if not setup.tiny:

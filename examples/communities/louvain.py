@@ -1,4 +1,5 @@
-"""Communities by the Louvain method: levels of local moves, each on the graph of the communities of the level before.
+"""Find communities by the Louvain method: each level makes local moves on the graph of the communities of the previous
+level.
 
 Usage: `python examples/communities/louvain.py karate`.
 
@@ -19,11 +20,11 @@ LEVEL = load("louvain")
 
 
 def louvain(graph: Graph, seed: int = 1) -> tuple[NDArray[Any], float]:
-    """The community of each vertex, named by the id of one of its vertices, and the modularity.
+    """Return the community of each vertex, named by the id of one of its vertices, and the modularity.
 
     Args:
         graph: an undirected graph; edges without a column `weight` weigh 1.
-        seed: the seed of the random turns.
+        seed: the seed of the random order in which vertices move.
     """
     level, community, best = graph, graph.ids.values, -1.0
     while True:

@@ -1,4 +1,4 @@
-"""Check mode: the first operation of a run that fails, in the engine and in the reference interpreter."""
+"""Check mode finds the first operation of a run that fails, in the engine and in the reference interpreter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Edge fields and columns of graphs: errors, and columns that a field with a default does not read."""
+"""Edge fields and columns of graphs: errors, and columns that are ignored because a field has a default."""
 
 from __future__ import annotations
 

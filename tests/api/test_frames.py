@@ -1,4 +1,4 @@
-"""Results as frames and files of other libraries: every type of field reads back as it was."""
+"""Results as frames and files of other libraries: fields of every type are read back unchanged."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 
 @st.composite
 def results(draw: st.DrawFn) -> tuple[Result, dict[str, list[Any]]]:
-    """A result with one field of each tested type, and the values as Python objects (None for a missing value)."""
+    """Return a result with one field of each tested type, and the values as Python objects (None for a missing value).
+    """
     n = draw(st.integers(0, 5))
     kind = draw(st.sampled_from(["consecutive", "listed", "text"]))
     if kind == "consecutive":

@@ -1,4 +1,5 @@
-"""A program lowered for a graph has the texts that `explain` prints and a cost that agrees with the counts of a run."""
+"""A program lowered for a graph has the same texts that `explain` prints, and its cost agrees with the counts of a run.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ def test_edges_are_those_that_a_run_counts(name: str, directed: bool) -> None:
 def test_bytes_follow_from_counts() -> None:
     """PageRank reads a target and a message per edge, and an offset and a rank per vertex.
 
-    Without hoisted messages, PageRank reads rank and degree per edge.
+    Without hoisted messages, PageRank reads a rank and a degree per edge.
     """
     karate = vlang.Graph.read("karate")
     pagerank = vlang.load("pagerank")

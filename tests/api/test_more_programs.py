@@ -1,4 +1,4 @@
-"""Programs beyond the first fifteen, against NetworkX."""
+"""Programs beyond the first fifteen give the same results as NetworkX."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The warnings of a result about outputs that are not a number."""
+"""A result warns of outputs that are not a number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of options, and how a call accepts options when a program has parameters of the same names."""
+"""The table of options, and how a call accepts options if a program has parameters with the same names."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_options_all_at_once(karate: vlang.Graph, options: Any) -> None:
 
 
 def refused(program: vlang.Program, graph: vlang.Graph, *options: Any, **given: Any) -> str:
-    """The error message of a call that must fail."""
+    """Return the error message of a call that must fail."""
     with pytest.raises((vlang.BindError, vlang.GraphError)) as caught:
         program(graph, *options, **given)
     assert "\n" not in str(caught.value)
@@ -136,7 +136,9 @@ def test_a_value_that_is_for_the_option_says_where_it_goes(
 
 
 def test_a_parameter_called_options(karate: vlang.Graph) -> None:
-    """The keyword `options` sets the parameter. The run options are passed as a positional argument."""
+    """If a program has a parameter `options`, this keyword sets the parameter. The run options are then a positional
+    argument.
+    """
     assert EVERY_NAME(karate, options=10)["x"][0] == 19
     result = EVERY_NAME(karate, vlang.Options(max_rounds=1, mode="pull"), options=10, research=20, graph=30)
     assert (result["x"][0], result.rounds) == (61, 1)

@@ -1,4 +1,4 @@
-"""Float sums of finite terms that overflow are reported, as an error if no output shows the overflow."""
+"""Overflow of float sums of finite terms is reported. It is an error if no output shows the overflow."""
 
 from __future__ import annotations
 
@@ -117,7 +117,9 @@ def test_a_given_field_has_no_sum() -> None:
 
 
 def test_betweenness_says_that_its_paths_overflow() -> None:
-    """There are about 10^317 shortest paths from corner to corner of a grid of 530 by 530 vertices."""
+    """The number of shortest paths overflows, and this is reported. A grid of 530 by 530 vertices has about 10^317
+    shortest paths from corner to corner.
+    """
     with pytest.raises(RangeError, match=r"^line \d+: `gather ways = .*` is infinite for vertex \d+, .* for f64"):
         load("betweenness")(Graph.read("grid:530x530"), sources=[0], threads=1)
 
@@ -154,7 +156,7 @@ STEPS = "program p\nvertex x: i8 = 100\nvertex y: i8 = x + 20\nvertex w: i8 = y 
 
 
 def _paths(*weights: int) -> Graph:
-    """The path 0 -> 1 -> 2, and vertex 3, which is unreachable."""
+    """Return the path 0 -> 1 -> 2, and vertex 3, which is unreachable."""
     return Graph.from_edges([0, 1], [1, 2], weight=np.array(weights, np.int32), n=4)
 
 
@@ -162,7 +164,9 @@ def _paths(*weights: int) -> Graph:
                                               ((2147483646, 1), True), ((2147483646, 0), False)])
 def test_a_path_that_leaves_its_type_is_warned_of(weights: tuple[int, int], far: bool,
                                                   monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unreachable vertices are infinite without a warning. If all other values are small, no second run checks them."""
+    """A path length that overflows gives a warning, but an unreachable vertex, which is infinite, does not. If all
+    other values are small, no second run is made to check them.
+    """
     if max(weights) == 1000000000:
         monkeypatch.setattr("vlang.api.running.notices.infinite.noting_integers", None)
     result = run(SEARCH, _paths(*weights), s=0)
@@ -245,7 +249,9 @@ LEFT = [6, 7, 9, 11, 12, 13, 14, 16]
 
 
 def test_every_operation_on_integers_is_tested(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Conversions by `int`, vectors, sums and products of vectors, tuples, and -(-127), which is `inf` in 8 bits."""
+    """Overflow is tested in conversions by `int`, vectors, sums and products of vectors, tuples, and -(-127), which is
+    `inf` in 8 bits.
+    """
     places: list[Place] = []
     noted: list[Mapping[str, Any]] = []
     noting, run_noted = noting_integers, run_call._noted

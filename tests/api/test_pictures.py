@@ -29,7 +29,7 @@ def large() -> Graph:
 
 
 def axes(result: Result, **options: Any) -> Any:
-    """The axes of the picture of a result."""
+    """Return the axes of the picture of a result."""
     return result.plot(**options).figure.axes[0]
 
 

@@ -116,7 +116,7 @@ def test_a_warm_start_goes_on(pagerank: vlang.Program, karate: vlang.Graph) -> N
 
 
 def test_a_warm_start_with_a_field_of_vertices() -> None:
-    """The caller gives `vertex` fields in the form in which results show them: the user's ids, and `none`."""
+    """The user gives `vertex` fields in the same form in which results have them: user ids, and `none`."""
     graph = vlang.Graph.from_edges([10, 20, 40], [20, 30, 40])
     tree = vlang.load("bfs_tree")
     first = tree(graph, source=10)
@@ -141,7 +141,7 @@ def test_string_ids_and_none() -> None:
 
 
 def test_distances_come_smallest_first_though_all_are_reached(karate: vlang.Graph) -> None:
-    """A field that only decreases is taken for a distance, so the nearest vertices are listed first."""
+    """A field that only decreases is treated as a distance, so that the nearest vertices are listed first."""
     assert vlang.load("bfs")(karate, source=5).top(1)[0]["vertex"] == 5
     assert vlang.load("pagerank")(karate).top(1)[0]["vertex"] == 34
     assert vlang.load("sswp")(karate, source=5).top(1)[0]["vertex"] == 5
@@ -160,7 +160,9 @@ def test_threads_may_share_a_program_and_a_graph(pagerank: vlang.Program) -> Non
 
 
 def test_time_is_that_of_the_supersteps(karate: vlang.Graph) -> None:
-    """`seconds` excludes reading, compiling and building, so that edges per second measure the supersteps."""
+    """`seconds` is the time of the supersteps, without reading, compiling and building, so that edges per second are
+    meaningful.
+    """
     text = "program once\nvertex x: float = 0.5\nrepeat 3 times:\n    gather s = sum(u.x for u -> self)\n"
     program = vlang.compile(text + f"    apply x = s / {time.time_ns()}\n")  # a text that no cache contains
     result = program(karate)

@@ -19,7 +19,7 @@ from vlang.runtime.threads.activity import Supersteps, listened_by, listeners, r
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """A function that lets seconds pass."""
+    """Return a function that advances the clock by a number of seconds."""
     now = [100.0]
     monkeypatch.setattr("vlang.api.running.progress.time.perf_counter", lambda: now[0])
 
@@ -137,7 +137,9 @@ def test_steps_are_reported(tmp_path: Path) -> None:
 
 
 def test_a_report_without_listeners_is_cheap() -> None:
-    """The launch of a kernel takes microseconds and makes one report, so a report must cost less."""
+    """Without listeners, a report costs less than the launch of a kernel, which takes microseconds and makes one
+    report.
+    """
     assert listeners() == ()
     begin = time.process_time()
     for _ in range(100_000):

@@ -1,6 +1,4 @@
-"""The summary of a loop with a tolerance shows the value that `until` compared.
-
-An error bound follows from this value.
+"""The summary of a loop with a tolerance shows the value that `until` compared. An error bound follows from this value.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ import vlang
 
 
 def test_the_value_printed_bounds_the_error_of_pagerank() -> None:
-    """The sum of all changes in the last superstep is printed.
+    """The summary prints the sum of all changes in the last superstep.
 
     The sum of all errors is at most this value times damping / (1 - damping).
     """

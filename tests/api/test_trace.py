@@ -1,4 +1,4 @@
-"""`trace=FILE`: the file follows the Trace Event Format, and has every superstep, pass, kernel and page transfer."""
+"""`trace=FILE` writes a file in the Trace Event Format that has every superstep, pass, kernel and page transfer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KINDS = {"step", "superstep", "pass", "kernel", "read", "copy"}
 
 
 def checked(trace: dict[str, Any]) -> list[dict[str, Any]]:
-    """The events of a trace, after a check against the rules of the format for the three phases that vlang writes."""
+    """Check a trace against the rules of the format for the three phases that vlang writes; return its events."""
     assert set(trace) == {"displayTimeUnit", "otherData", "traceEvents"}
     assert trace["displayTimeUnit"] in ("ms", "ns")
     tracks: dict[int, list[tuple[float, float]]] = {}

@@ -1,4 +1,4 @@
-"""Correct programs: they have no diagnostics, and the checker fills the tables that lowering reads."""
+"""Correct programs give no diagnostics, and the checker fills the tables that lowering reads."""
 
 from __future__ import annotations
 
@@ -135,9 +135,8 @@ def test_accepted(body: str) -> None:
 
 
 def test_messages_of_a_normal_loop_with_gated_growth() -> None:
-    """Loops that end by themselves are not reported.
-
-    In these loops, values grow under a condition or by unsent changes.
+    """No message reports a loop that ends by itself. In these loops, values grow under a condition or by unsent
+    changes.
     """
     table = checked("""
 vertex x: int = 0

@@ -1,7 +1,7 @@
-"""First drafts that a newcomer would write, from the habits of other languages, and the messages that they get.
+"""First drafts of newcomers with the habits of other languages, and the messages about these drafts.
 
-tests/drafts/HABIT/*.vp has the texts, one mistake or habit each; these texts were written before the messages, which
-are in the same folder. `pytest tests/check/test_drafts.py --bless` writes the present messages.
+tests/drafts/HABIT/*.vp has the drafts, with one mistake or habit each. The drafts were written before the messages,
+which are in the same folder. `pytest tests/check/test_drafts.py --bless` writes the current messages.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def errors_of(text: str) -> list[Problem]:
 
 
 def followed(text: str) -> str:
-    """The text after the proposals of its messages were applied one after the other, at most TRIES of them."""
+    """Apply the proposals of the messages one after the other, at most TRIES of them; return the resulting text."""
     for _ in range(TRIES):
         edits = [edit for edit in (fix(text, problem) for problem in errors_of(text)) if edit is not None]
         if not edits:
@@ -47,7 +47,7 @@ def test_message(path: Path, pytestconfig: pytest.Config) -> None:
 
 @pytest.mark.parametrize("path", DRAFTS, ids=name)
 def test_what_is_proposed_mends_its_line(path: Path) -> None:
-    """A proposal removes its message, and every error that is left was there before or is about a type or level."""
+    """A proposal removes its message. Every error that remains was there before, or is about a type or level."""
     text = path.read_text(encoding="utf-8")
     before = [(problem.code, problem.title) for problem in errors_of(text)]
     for problem in errors_of(text):
@@ -62,6 +62,8 @@ def test_what_is_proposed_mends_its_line(path: Path) -> None:
 
 
 def test_most_compile_within_two_tries() -> None:
-    """The other drafts need texts that depend on the program: a condition, an order of rows, a value of a file."""
+    """Most drafts compile after at most two proposals. The others need text that depends on the program: a condition,
+    an order of rows, or a value from a file.
+    """
     assert len(DRAFTS) >= 60
     assert sum(not errors_of(followed(path.read_text(encoding="utf-8"))) for path in DRAFTS) >= 43

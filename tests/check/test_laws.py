@@ -1,4 +1,4 @@
-"""Declared reductions that the checker accepts or refutes, and its counterexamples (language.md section 12)."""
+"""The declared reductions that the checker accepts or refutes, and its counterexamples (language.md section 12)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ needs_z3 = pytest.mark.skipif(not installed(), reason="z3 is not installed (extr
 
 @pytest.fixture(params=["z3", "no z3"], autouse=True)
 def solver(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Run every test with z3 and without z3; returns whether z3 is used."""
+    """Run every test with z3 and without z3; return whether z3 is used."""
     if request.param == "no z3":
         monkeypatch.setattr("vlang.check.laws.judge.installed", lambda: False)
     elif not installed():
@@ -25,7 +25,7 @@ def solver(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> b
 
 
 def laws_of(declaration: str, contract: str = "", body: str = "") -> Laws:
-    """The laws that the checker finds for `reduction f(a, b)` followed by `declaration`."""
+    """Return the laws that the checker finds for `reduction f(a, b)` followed by `declaration`."""
     use = f"gather g = f({body} for u -> self)\nvertex out: float = 0\napply out = g\n" if body else ""
     text = f"program demo(k = 2)\nedge e: float = 1\n{contract}\nreduction f(a, b){declaration}\n{use}"
     return next(iter(check(parse(text, "demo.vp")).laws.values()))
@@ -175,7 +175,7 @@ def test_what_is_known_is_reported(solver: bool) -> None:
 
 @pytest.mark.parametrize("value", ["0", "1", "2"])
 def test_a_parameter_value_that_breaks_a_law_is_found(value: str) -> None:
-    """Also the least value of its type."""
+    """A parameter value that breaks a law is found, even if it is the smallest value of its type."""
     text = f"program demo(k: u32 = 5)\nrequire k <= 7\nreduction f(a, b): u32 = a - b if k == {value} else a + b, " \
            "identity 0\nvertex x: u32 = 1\ngather g = f(u.x for u -> self)\napply x = g\n"
     with pytest.raises(ProgramError, match=f"k = {value}"):
@@ -187,7 +187,9 @@ def test_a_parameter_value_that_breaks_a_law_is_found(value: str) -> None:
     ("i64", "-2147483648"), ("u64", "18446744073709551615"),
 ])
 def test_a_single_value_that_breaks_a_law_is_found(type_: str, value: str, solver: bool) -> None:
-    """All values of small types are tried, and the special values of large types."""
+    """A single value that breaks a law is found: for small types all values are tried, and for large types all special
+    values.
+    """
     if solver:
         pytest.skip("z3 tries no values")
     identity = "0" if type_.startswith("u") else "-inf"

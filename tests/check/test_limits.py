@@ -1,4 +1,4 @@
-"""Limits of the compiler: a program that exceeds a limit gets a diagnostic at the line, after bounded work."""
+"""If a program exceeds a limit of the compiler, a diagnostic at the line says so after a bounded amount of work."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ PAGE = Path(__file__).parents[2] / "docs" / "diagnostics" / "V402.md"
 
 
 def functions(body: str, count: int, upwards: bool = True) -> str:
-    """A program of `count` functions, each of which calls the previous one (`{}` in `body`); a field calls the last."""
+    """Return a program of `count` functions. Each function calls the previous one at `{}` in `body`, and a field calls
+    the last one.
+    """
     lines = ["fn g0(x: float): float = x + 1\n",
              *(f"fn g{k}(x: float): float = {body.replace('{}', f'g{k - 1}')}\n" for k in range(1, count))]
     return "program p\n" + "".join(lines if upwards else reversed(lines)) + f"vertex y: float = g{count - 1}(degree)\n"
 
 
 def problems(text: str) -> tuple[Problem, ...]:
-    """The errors of a text."""
+    """Return the errors of a text."""
     try:
         check(parse(text, "p.vp"))
     except ProgramError as error:
@@ -36,7 +38,7 @@ def problems(text: str) -> tuple[Problem, ...]:
 
 
 def calls(do: Callable[[], object]) -> int:
-    """The number of calls of vlang functions."""
+    """Return the number of calls of functions of vlang's modules."""
     count = 0
 
     def count_calls(frame: FrameType, event: str, arg: object) -> None:
@@ -90,7 +92,9 @@ def test_what_is_within_the_limits_is_accepted(name: str) -> None:
 
 
 def test_sizes_are_those_of_the_text_that_is_written_out() -> None:
-    """A sum of n names counts as 2 n - 1 operations, whether it is written in one line or by nested functions."""
+    """The size of a text is its size after inlining: a sum of n names counts as 2 n - 1 operations, in one line or in
+    nested functions.
+    """
     plain = "program p\nvertex x: float = 1\nvertex y: float = 0\n" + "apply y = " + "x + " * 90 + "x\n"
     many = MOST_OPERATIONS // 181
     assert problems(plain + f"apply y = {'x + ' * 90}x\n" * (many - 1)) == ()
@@ -114,7 +118,7 @@ def test_a_function_that_ignores_its_argument_does_not_count_it() -> None:
 
 
 def test_the_checker_does_not_recurse_too_deep() -> None:
-    """The checker may recurse only to a limited depth into later functions and into their expressions."""
+    """The checker's recursion into later functions and their expressions has a limited depth."""
     body = "-" * 90 + "{}(x)"
     assert any(p.code is Code.TOO_LARGE for p in problems(functions(body, 90, upwards=False)))
 

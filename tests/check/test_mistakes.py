@@ -1,6 +1,6 @@
-"""Every diagnostic: wrong programs and their complete messages (tests/mistakes/CODE/*.vp and *.txt).
+"""Every diagnostic has wrong programs and their complete messages (tests/mistakes/CODE/*.vp and *.txt).
 
-`pytest tests/check/test_mistakes.py --bless` writes the present messages into the .txt files.
+`pytest tests/check/test_mistakes.py --bless` writes the current messages into the .txt files.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ MADE_LATER = {Code.NOT_YET_RUN}  # depends on the device, so no program always h
 
 
 def name(path: Path) -> str:
-    """The id of a case."""
+    """Return the id of a case."""
     return f"{path.parent.name}-{path.stem}"
 
 
 def problems_of(text: str) -> tuple[Problem, ...]:
-    """All problems of a text, including warnings."""
+    """Return all problems of a text, including warnings."""
     try:
         found = check(parse(text, "demo.vp")).warnings
     except ProgramError as error:
@@ -51,7 +51,7 @@ def test_message(path: Path, pytestconfig: pytest.Config) -> None:
 
 @pytest.mark.parametrize("path", MISTAKES, ids=name)
 def test_what_is_proposed_is_accepted(path: Path) -> None:
-    """The text that a message proposes removes the problem and causes no other one."""
+    """The text that a message proposes removes the problem and causes no other problem."""
     text = path.read_bytes().decode("utf-8")
     before = problems_of(text)
     for problem in before:
@@ -83,7 +83,7 @@ def test_every_expected_text_has_a_program() -> None:
 
 
 def test_every_site_uses_the_registry() -> None:
-    """No code is written as text outside the registry, and every name of a code exists and is used."""
+    """No code is written as a string outside of the registry, and every named code exists and is used."""
     used = set()
     for path in (ROOT / "vlang").rglob("*.py"):
         if path.name == "codes.py":

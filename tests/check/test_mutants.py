@@ -1,4 +1,4 @@
-"""Token-level mutants of programs: the compiler reports diagnostics or writes code, and raises no Python error.
+"""For token-level mutants of programs, the compiler reports diagnostics or writes code, and raises no Python error.
 
 The originals are the programs of the standard library and of the design.
 
@@ -30,7 +30,7 @@ ALIKE = tuple(tuple(kind.split()) for kind in (
 
 
 def mutant(seed: int) -> str:
-    """A program with one to three tokens left out, doubled, or replaced.
+    """Return a program in which one to three tokens are left out, doubled or replaced.
 
     In every second program a replacement has the kind of the original token, so that the program may be correct.
     """
@@ -51,9 +51,8 @@ def mutant(seed: int) -> str:
 
 
 def emitted(text: str) -> None:
-    """Derive facts and write code of a correct program for both targets.
-
-    A target may refuse the program with a diagnostic.
+    """Derive the facts of a correct program, and write its code for both targets. A target may refuse the program with
+    a diagnostic.
     """
     program = Program(text, "demo.vp")
     assert program.explain("facts")

@@ -1,8 +1,9 @@
-"""Programs that newcomers write after the tutorial, with the habits of other languages, and what their messages do.
+"""Programs that newcomers write after the tutorial, with the habits of other languages, and the messages about these
+programs.
 
-tests/newcomers/HABIT/*.vp has wrong programs. They were written before their messages, and the first line of each names
-the construct that a message must name. tests/newcomers/right has programs that must compile. `pytest
-tests/check/test_newcomers.py --bless` writes the present messages beside the wrong programs.
+tests/newcomers/HABIT/*.vp has wrong programs, which were written before the messages. The first line of each program
+names the construct that a message must name. tests/newcomers/right has programs that must compile. `pytest
+tests/check/test_newcomers.py --bless` writes the current messages next to the wrong programs.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ LEAVE = "leave this line out"
 
 
 def applied(text: str, problem: Problem) -> str | None:
-    """The text after the advice of a message: its `write:` lines, or its line left out; None without such advice."""
+    """Apply the advice of a message: write its `write:` lines, or leave its line out. Return the text, or None without
+    such advice.
+    """
     edit = fix(text, problem)
     if edit is not None:
         return text[: edit.start] + edit.text + text[edit.end :]
@@ -53,7 +56,8 @@ def test_message_names_the_construct(path: Path, pytestconfig: pytest.Config) ->
 
 @pytest.mark.parametrize("path", WRONG, ids=name)
 def test_what_is_proposed_compiles(path: Path) -> None:
-    """The first advice removes its message, and at most TRIES of them give a program that compiles."""
+    """The first advice removes its message, and following at most TRIES pieces of advice gives a program that compiles.
+    """
     text = path.read_text(encoding="utf-8")
     for _ in range(TRIES):
         errors = errors_of(text)

@@ -1,4 +1,4 @@
-"""Any text gets diagnostics of the language, never an error of Python or of the parser."""
+"""Any text gives diagnostics of the language, and never an error of Python or of the parser."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EXTRA = ["(", ")", "[", "]", ":", "self", "u", "for", "\n", "\n    ", "\n\t", "g
 
 
 def answer(text: str) -> str:
-    """The messages of the compiler; empty for a correct program."""
+    """Return the messages of the compiler; the result is empty for a correct program."""
     try:
         check(parse(text, "demo.vp"))
     except ProgramError as error:

@@ -1,4 +1,4 @@
-"""Programs with every kind of loop and block, each with a graph on which it runs for several supersteps."""
+"""Programs with every kind of loop and block, each with a graph on which the program runs for several supersteps."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Case:
     """A program, a graph, and a run of it.
 
     Attributes:
-        program: a name of the library, or a text.
-        graph: a generator, or "ring".
+        program: the name of a program of the library, or a text.
+        graph: the text of a generator, or "ring".
         given: parameters and options of the run.
         others: sets of research options. A run may be resumed under any of these sets.
         counted: whether every run takes the same number of rounds.
@@ -84,14 +84,14 @@ CASES: Mapping[str, Case] = {
 
 @cache
 def program_of(case: str) -> Program:
-    """The program of a case, compiled once."""
+    """Return the program of a case, compiled once."""
     text = CASES[case].program
     return compile(text) if "\n" in text else load(text)
 
 
 @cache
 def graph_of(case: str) -> Graph:
-    """The graph of a case, read once."""
+    """Return the graph of a case, read once."""
     name = CASES[case].graph
     if name == "ring":
         return Graph.from_edges(range(24), [*range(1, 24), 0])
@@ -100,7 +100,7 @@ def graph_of(case: str) -> Graph:
 
 @cache
 def _files() -> Path:
-    """A folder that is removed at the end of this process."""
+    """Return a folder that is removed at the end of this process."""
     folder = tempfile.mkdtemp()
     atexit.register(shutil.rmtree, folder)
     return Path(folder)
@@ -108,19 +108,21 @@ def _files() -> Path:
 
 @cache
 def file_of(case: str) -> Path:
-    """A page file with the graph of a case, of small pages."""
+    """Return a page file of small pages with the graph of a case."""
     path = _files() / f"{len(list(_files().iterdir()))}.vg"
     save(graph_of(case), path, layout="ids", page_bytes=4096)
     return path
 
 
 def streamed_options(case: str) -> list[Mapping[str, Any]]:
-    """The sets of research options of a case that a streamed run accepts."""
+    """Return the sets of research options of a case under which a streamed run is possible."""
     return [one for one in CASES[case].others if "blocking" not in one and one.get("schedule") != "priority"]
 
 
 def assert_same(case: str, result: Result, want: Result) -> None:
-    """Assert that two results are equal bit by bit, and for counted cases also in rounds and stop reason."""
+    """Assert that two results are equal bit by bit. For counted cases, the rounds and the reason of the end must also
+    be equal.
+    """
     for name in (*want.fields, *want.globals):
         assert np.asarray(result[name]).tobytes() == np.asarray(want[name]).tobytes(), (case, name)
     assert result.converged == want.converged, (case, result.reason)

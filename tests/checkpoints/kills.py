@@ -1,10 +1,10 @@
-"""Runs that are killed at random moments and resumed: `python -m tests.checkpoints.kills [KILLS] [SEED]`.
+"""Kill runs at random moments, and resume them: `python -m tests.checkpoints.kills [KILLS] [SEED]`.
 
-Programs are compiled before the first fork. A child process runs a program, and writes checkpoints as often as
-possible, with threads, pages and ways drawn at random, until it is killed or done. Each child resumes the run of the
+Programs are compiled before the first fork. A child process runs a program with random threads, pages and execution
+ways, and writes checkpoints as often as possible, until it is killed or done. Each child resumes the run of the
 previous child. Half of the runs are on a page file, which each child streams through a ring of another size or holds in
 memory. Half of the children that stream also keep their vertex arrays in files. The result of the last child is
-compared with that of a run without checkpoints.
+compared with the result of a run without checkpoints.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MOST = 4  # at most so many children of one run are killed
 
 
 def slow(_row: Round) -> None:
-    """A progress function that sleeps after every round."""
+    """Sleep after every round; used as a progress function."""
     time.sleep(_PAUSE)
 
 
@@ -41,14 +41,14 @@ Part = Callable[..., Result]
 
 
 def in_memory(case: str, draw: random.Random, _folder: Path) -> Part:
-    """One part of a run on a graph in memory, with random options that must not change the result."""
+    """Run one part of a run on a graph in memory, with random options that must not change the result."""
     research = {**draw.choice(CASES[case].others), "page_size": draw.choice((4096, 65536))}
     given = {**CASES[case].given, "research": research, "threads": draw.choice((1, 2, 3))}
     return lambda **more: program_of(case)(graph_of(case), **given, **more)
 
 
 def on_page_file(case: str, draw: random.Random, folder: Path) -> Part:
-    """One part of a run on a page file, with a random ring buffer or with all edges in memory.
+    """Run one part of a run on a page file, with a random ring of buffers or with all edges in memory.
 
     folder: a folder for files with vertex arrays.
     """
@@ -67,7 +67,7 @@ def on_page_file(case: str, draw: random.Random, folder: Path) -> Part:
 
 
 def child(run: Part, folder: Path) -> int:
-    """Start a part of a run in a child process; returns the process id."""
+    """Start a part of a run in a child process; return the process id."""
     number = os.fork()
     if number == 0:
         status = 3
@@ -83,7 +83,8 @@ def child(run: Part, folder: Path) -> int:
 
 
 def killed(case: str, want: Result, span: float, draw: random.Random) -> tuple[int, int, bool]:
-    """One run in several parts; returns the numbers of kills and of resumed parts, and whether the last part resumed.
+    """Run a case in several parts. Return the number of kills, the number of resumed parts, and whether the last part
+    resumed.
 
     span: seconds that a run takes.
     """

@@ -26,7 +26,7 @@ from vlang.runtime.storage.state.state_folder import StateFolder
 
 @pytest.fixture
 def stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with two checkpoints of a run of `bfs_tree`. The field `parent` of this program holds vertices."""
+    """Return a folder with two checkpoints of a run of `bfs_tree`, whose field `parent` holds vertices."""
     written_at_once(monkeypatch)
     with pytest.raises(Stopped):
         program_of("push")(graph_of("push"), checkpoint=tmp_path, every=0, progress=stopped_after(5), source=3)
@@ -44,7 +44,7 @@ def newest(folder: Path) -> Path:
 
 
 def rewritten(path: Path, change: Callable[[dict[str, Any], dict[str, Any]], object]) -> None:
-    """Change the description and the arrays of a state file and correct its checksums."""
+    """Change the description and the arrays of a state file, and correct its checksums."""
     file = StateFile(path)
     about, arrays = dict(file.about), file.arrays()
     change(about, arrays)
@@ -93,7 +93,7 @@ def test_two_damaged_generations(stopped: Path) -> None:
 
 
 def foreign_head(path: Path, **more: Any) -> None:
-    """Write a state file with a correct checksum and a description that vlang would not write."""
+    """Write a state file that has a correct checksum, but a description that vlang does not write."""
     text = json.dumps(more).encode()
     head = struct.pack("<8sQQ32s8x", b"vlangST\n", 1, len(text), hashlib.blake2b(text, digest_size=32).digest())
     path.write_bytes((head + text).ljust(PAGE, b"\0"))
@@ -151,14 +151,14 @@ FOREIGN: Mapping[str, tuple[Callable[[Path], object], str]] = {
 
 
 def identity(path: Path) -> tuple[int, ...]:
-    """The properties of a file that change when the file is written or replaced, but not when it is read."""
+    """Return the properties of a file that change when the file is written or replaced, but not when it is read."""
     facts = path.lstat()
     return facts.st_ino, facts.st_mode, facts.st_size, facts.st_mtime_ns
 
 
 @pytest.mark.parametrize("what", FOREIGN)
 def test_foreign_files_are_refused(what: str, stopped: Path) -> None:
-    """The error is one line that names the file or the folder, and nothing is overwritten."""
+    """A foreign file gives an error of one line that names the file or the folder, and nothing is overwritten."""
     change, message = FOREIGN[what]
     path = newest(stopped)
     change(path)
@@ -172,7 +172,7 @@ def test_foreign_files_are_refused(what: str, stopped: Path) -> None:
 
 
 def parts_of(about: Any) -> Iterator[tuple[Any, Any]]:
-    """Each entry of a description and of its lists and dicts, as the container and the key."""
+    """Yield each entry of a description, and of the lists and dicts in it, as a container and a key."""
     for key, part in list(about.items() if isinstance(about, dict) else enumerate(about)):
         yield about, key
         if isinstance(part, (dict, list)) and key != "key":
@@ -180,7 +180,8 @@ def parts_of(about: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def test_no_part_of_a_description_is_taken_on_trust(stopped: Path) -> None:
-    """If a part is missing or is replaced by a text, the checkpoint is refused, or the run does not need the part.
+    """If a part of a description is missing or replaced by a text, either the checkpoint is refused or the run does not
+    need the part.
 
     No other error is raised.
     """
@@ -238,7 +239,7 @@ def test_folders(tmp_path: Path) -> None:
 def test_arrays_return(direct: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrays of every type and length are read back unchanged, with and without direct I/O.
 
-    Each checkpoint image reuses the buffer of the previous one.
+    Each checkpoint image reuses the buffer of the previous image.
     """
     if not direct:
         monkeypatch.setattr(os, "O_DIRECT", 1 << 30, raising=False)
@@ -268,7 +269,9 @@ def test_arrays_return(direct: bool, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The run continues and reports the error once. The earlier checkpoint stays, and no partial file is left."""
+    """If the disk is full, the run continues and reports the error once. The earlier checkpoint stays, and no partial
+    file is left.
+    """
     said: list[str] = []
     want = program_of("pull")(graph_of("pull"))
     real, calls = os.pwrite, [0]

@@ -1,4 +1,6 @@
-"""Interrupts and SIGTERM: the run saves a checkpoint after its superstep and ends, or returns the values so far."""
+"""After an interrupt or SIGTERM, the run completes its superstep. Then it saves a checkpoint and ends, or returns the
+values so far.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ from vlang.runtime.threads.interrupts import Interrupts
 
 
 def after(rounds: int, number: int, pause: float = 0.0) -> Any:
-    """A progress function that sends signal `number` to this process in round `rounds`, then sleeps."""
+    """Return a progress function that sends signal `number` to this process in round `rounds`, and then sleeps."""
     left = [rounds]
 
     def progress(_row: Round) -> None:
@@ -64,7 +66,7 @@ def test_a_run_is_saved_at_an_interrupt(case: str, number: int, tmp_path: Path) 
 
 
 def test_the_values_so_far() -> None:
-    """The returned values are those of a run with this number of rounds."""
+    """The returned values equal the result of a run with the same number of rounds."""
     program, graph = program_of("pull"), graph_of("pull")
     result = program(graph, on_interrupt="write", progress=after(3, signal.SIGINT))
     want = program(graph, max_rounds=3)
@@ -75,7 +77,9 @@ def test_the_values_so_far() -> None:
 
 
 def test_calls_of_many_supersteps_are_short() -> None:
-    """Without a limit, a search with a narrow frontier would run all its supersteps in one call."""
+    """A call that runs many supersteps takes a limited time. Without a limit, a search with a narrow frontier would run
+    all its supersteps in one call.
+    """
     program, graph = program_of("reach"), graph_of("reach")
     whole = program(graph, source=3).rounds
     rounds = program(graph, source=3, on_interrupt="write", progress=after(1, signal.SIGINT)).rounds
@@ -83,7 +87,7 @@ def test_calls_of_many_supersteps_are_short() -> None:
 
 
 def test_values_so_far_of_words_beside_the_fields() -> None:
-    """A loop in priority order stores the values so far in the fields on request."""
+    """A loop in priority order stores its current values in the fields on request."""
     program, graph = program_of("priority, words apart"), graph_of("priority, words apart")
     want = program(graph, source=3)
     result = program(graph, source=3, on_interrupt="write", progress=after(1, signal.SIGINT), research={
@@ -104,7 +108,9 @@ def test_saved_and_returned(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_in_the_last_round(tmp_path: Path) -> None:
-    """The result is complete. Without `on_interrupt`, the checkpoint is not marked as finished."""
+    """After an interrupt in the last round the result is complete. Without `on_interrupt`, the checkpoint is not marked
+    as finished.
+    """
     program, graph = program_of("pull"), graph_of("pull")
     rounds = program(graph).rounds
     result = program(graph, on_interrupt="write", progress=after(rounds, signal.SIGINT))
@@ -143,7 +149,7 @@ def test_signals_that_are_noted_in_time_are_not_sent_again() -> None:
 
 
 def test_handlers_of_the_caller_stay() -> None:
-    """A run restores the caller's handlers, and a run outside the main thread installs none."""
+    """A run restores the signal handlers of the process. A run outside of the main thread installs no handlers."""
     got = []
 
     def own(number: int, frame: FrameType | None) -> None:
@@ -169,7 +175,8 @@ LONG = "program long\nvertex x: int = 0\nrepeat 100000000 times:\n    gather s =
 
 
 def test_sigterm_in_the_library(tmp_path: Path) -> None:
-    """A process without signal handlers saves its run, and SIGTERM then ends it as usual."""
+    """In a process without signal handlers, SIGTERM lets the run save a checkpoint, and then ends the process as usual.
+    """
     code = f"""
 import os, signal
 from vlang import Graph, compile
@@ -187,7 +194,7 @@ compile({LONG!r})(Graph.read("uniform:12"), checkpoint={str(tmp_path)!r}, progre
 
 
 def asked_to_end(process: subprocess.Popen[str], number: int) -> tuple[str, str]:
-    """The output of a command that receives a signal after some rounds."""
+    """Run a command that receives a signal after some rounds, and return its output."""
     assert process.stderr is not None
     lines = []
     for line in process.stderr:
@@ -200,9 +207,8 @@ def asked_to_end(process: subprocess.Popen[str], number: int) -> tuple[str, str]
 
 
 def test_the_command(tmp_path: Path) -> None:
-    """SIGTERM ends the command with status 130, as an interrupt does.
-
-    The checkpoint is saved, and the requested output is written and marked as not converged.
+    """SIGTERM ends the command with status 130, like an interrupt. The checkpoint is saved. The requested output is
+    written, and marked as not converged.
     """
     program, out = tmp_path / "long.vp", tmp_path / "r.json"
     program.write_text(LONG)

@@ -1,6 +1,5 @@
-"""Killed and resumed runs end with the same bits as undisturbed runs.
-
-VLANG_KILLS=200 sets the number of kills to 200.
+"""Runs that were killed and resumed end with the same bits as undisturbed runs. VLANG_KILLS=200 sets the number of
+kills to 200.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A run can be resumed from every point at which it can be saved, with the result of a run that never stopped."""
+"""A run can be resumed from every point at which it can be saved, with the result of a run that was never stopped."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Stopped(Exception):
 
 
 def written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write every checkpoint before the run continues, so that a test knows which checkpoint exists."""
+    """Write every checkpoint before the run continues, so that a test knows which checkpoints exist."""
     monkeypatch.setattr(Task, "begin", lambda self: False)
 
 
 def stopped_after(rounds: int) -> Any:
-    """A progress function that stops a run at call number `rounds`."""
+    """Return a progress function that stops a run at call number `rounds`."""
     left = [rounds]
 
     def progress(_row: Round) -> None:
@@ -39,7 +39,9 @@ def stopped_after(rounds: int) -> Any:
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_run_stopped_again_and_again(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each part runs a few rounds. The parts differ in threads, pages, ways and budgets."""
+    """A run in several parts of a few rounds has the right result. The parts differ in threads, pages, execution ways
+    and budgets.
+    """
     written_at_once(monkeypatch)
     program, graph, given = program_of(case), graph_of(case), CASES[case].given
     want = program(graph, **given)
@@ -61,7 +63,7 @@ def test_a_run_stopped_again_and_again(case: str, tmp_path: Path, monkeypatch: p
 
 
 def test_a_checkpoint_before_the_first_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a checkpoint before the first pass, the fields that this pass initialises are zero, not old data."""
+    """In a checkpoint before the first pass, the fields that this pass will initialise contain zeros, not old data."""
     def dirty(count: int, dtype: Any) -> Any:
         array = np.empty(count, dtype)
         array.view(np.uint8)[:] = 0xEE
@@ -81,7 +83,7 @@ def test_a_checkpoint_before_the_first_pass(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_run_to_a_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The resumed run has the same final vertices with the same values."""
+    """A resumed run to a target has the same final vertices with the same values."""
     written_at_once(monkeypatch)
     program, graph = program_of("priority"), graph_of("priority")
     want = program(graph, source=3, target=200)
@@ -123,7 +125,7 @@ OTHERS: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("what", [*OTHERS, "graph", "edges", "column", "ids", "program", "field"])
 def test_another_run_is_refused(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The message says what differs between the runs, and the checkpoint stays."""
+    """A checkpoint of another run is refused and kept, and the message names the difference between the runs."""
     written_at_once(monkeypatch)
     graph, given = Graph.read("uniform:7,weights=1..9"), dict(CASES["pull"].given)
     program = program_of("pull")
@@ -161,7 +163,7 @@ def test_another_run_is_refused(what: str, tmp_path: Path, monkeypatch: pytest.M
 
 
 def _edges(graph: Graph) -> Any:
-    """The edges of an undirected graph, each once."""
+    """Return the edges of an undirected graph, each once."""
     rows = graph.adjacency("out")
     src = np.repeat(np.arange(graph.n), graph.out_degree)
     once = src <= rows.targets
@@ -169,7 +171,7 @@ def _edges(graph: Graph) -> Any:
 
 
 def _rewired(graph: Graph) -> Any:
-    """The edges of an undirected graph, with the first edge moved; n and m stay the same."""
+    """Return the edges of an undirected graph with the first edge moved, so that n and m stay the same."""
     src, dst = _edges(graph)
     at = int((src != dst).argmax())
     dst[at] = (dst[at] + 1) % graph.n if (dst[at] + 1) % graph.n != src[at] else (dst[at] + 2) % graph.n

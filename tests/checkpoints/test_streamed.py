@@ -1,4 +1,5 @@
-"""Checkpoints of runs that stream edges from a page file; they may be resumed with edges in memory, and vice versa."""
+"""Checkpoints of runs that stream edges from a page file. The runs may be resumed with edges in memory, and vice versa.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ from vlang.runtime.storage.state import windows
 
 
 def streamed(case: str, buffers: int = 2, kept: float = 0.0, **options: Any) -> Result:
-    """A run of a case on its page file, streamed through a small ring of buffers."""
+    """Run a case on its page file, streamed through a small ring of buffers."""
     with streaming(buffers, kept):
         result = program_of(case)(Graph.open(file_of(case)), **{**CASES[case].given, **options})
     assert result.read_bytes > 0
@@ -34,7 +35,9 @@ def streamed(case: str, buffers: int = 2, kept: float = 0.0, **options: Any) -> 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_streamed_run_stopped_again_and_again(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The parts of the run differ in ring buffers, threads, ways, and whether edges and vertex arrays are in memory."""
+    """A streamed run in several parts has the right result. The parts differ in ring buffers, threads, execution ways,
+    and in whether edges and vertex arrays are in memory.
+    """
     written_at_once(monkeypatch)
     monkeypatch.setattr(windows, "WINDOW", 64)
     program, file = program_of(case), file_of(case)
@@ -62,7 +65,7 @@ def test_a_streamed_run_stopped_again_and_again(case: str, tmp_path: Path, monke
 
 
 def test_a_search_goes_on_by_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The checkpoint contains the frontier, so the resumed search reads no more pages than an undisturbed one."""
+    """A checkpoint contains the frontier, so that the resumed search reads no more pages than an undisturbed search."""
     written_at_once(monkeypatch)
     want = streamed("reach")
     with pytest.raises(Stopped):
@@ -77,7 +80,7 @@ def test_a_search_goes_on_by_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("case", ["pull", "reach", "push", "nested"])
 def test_interrupts(case: str, number: int, tmp_path: Path) -> None:
-    """The run is saved at the end of its superstep, and the next run resumes from there."""
+    """An interrupted run is saved at the end of its superstep, and the next run resumes from this checkpoint."""
     said: list[str] = []
     want, before = program_of(case)(graph_of(case), **CASES[case].given), signal.getsignal(number)
     signal.signal(number, signal.default_int_handler)
@@ -100,7 +103,7 @@ def test_the_values_so_far() -> None:
 
 
 def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The run continues and reports the full disk once."""
+    """If the disk is full, the run continues and reports this once."""
     said: list[str] = []
 
     def full(file: int, data: bytes, at: int) -> int:
@@ -114,7 +117,7 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_damaged_generation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The older checkpoint is used, and a message reports the damage."""
+    """If the newer checkpoint is damaged, the older one is used, and a message reports the damage."""
     written_at_once(monkeypatch)
     with pytest.raises(Stopped):
         streamed("push", checkpoint=tmp_path, every=0, progress=stopped_after(5))
@@ -127,7 +130,9 @@ def test_a_damaged_generation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_no_page_is_read_to_compare_graphs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A checkpoint has the checksum of its page file, so other weights and edges are detected without reading pages."""
+    """A checkpoint has the checksum of its page file, so that other weights and edges are detected without a read of
+    pages.
+    """
     written_at_once(monkeypatch)
     program, state = load("sssp"), tmp_path / "state"
     for name, weights in (("a", "1..9"), ("b", "2..9")):
@@ -149,7 +154,7 @@ def test_no_page_is_read_to_compare_graphs(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_the_budget_has_room_for_the_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The least accepted budget suffices: no checkpoint is skipped, and no page is read more often."""
+    """The smallest accepted budget suffices for checkpoints: none is skipped, and no page is read more often."""
     written_at_once(monkeypatch)
     graph = Graph.read("uniform:14")
     save(graph, tmp_path / "u.vg", page_bytes=1 << 14)
@@ -167,7 +172,9 @@ def test_the_budget_has_room_for_the_copy(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_folder_that_cannot_be_used_is_refused_before_the_graph_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The command refuses the folder before it opens the graph file, and a call refuses it before it reads pages."""
+    """An unusable folder is refused early: by the command before the graph file is opened, and by a call before pages
+    are read.
+    """
     (tmp_path / "file").write_text("")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "notes.txt").write_text("")

@@ -1,4 +1,4 @@
-"""How the tests call the command: in this process, with its output and status."""
+"""A fixture that calls the command in this process and returns its output and status."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Call = Callable[..., Done]
 
 @pytest.fixture
 def vlang(capsys: pytest.CaptureFixture[str]) -> Call:
-    """Call `vlang ARGS...`."""
+    """Return a function that calls `vlang ARGS...`."""
 
     def call(*args: object) -> Done:
         capsys.readouterr()

@@ -60,7 +60,7 @@ def test_check(vlang: Call, tmp_path: Path) -> None:
 
 
 def test_check_names_the_lines_that_wrapped_before(vlang: Call, tmp_path: Path) -> None:
-    """`check` warns where an integer may overflow, but not for the depth of a search, which is less than n."""
+    """`check` warns of an integer that may overflow, but not of the depth of a search, which is less than n."""
     text = "program hash\nvertex x: int = 1\nrepeat 5 times:\n    gather s = max(u.x for u -> self)\n" \
            "    apply x = {}x * 31 + s{}\n"
     path = tmp_path / "hash.vp"
@@ -210,9 +210,9 @@ def test_explain_plan_names_the_kernels_of_a_gpu(vlang: Call) -> None:
 
 
 def test_explain_plan_lists_the_ways_of_a_gpu(vlang: Call) -> None:
-    """Ways are listed in the order in which they are tried, up to the first one that always runs.
+    """Execution ways are listed in the order in which they are tried, up to the first way that can run every loop.
 
-    Every other listed way has the reason why it is not taken.
+    Every other listed way has the reason why it is not used.
     """
     said = vlang("explain", "pagerank", "--stage", "plan").out
     assert said.endswith(

@@ -12,7 +12,7 @@ from vlang.options import EVERYDAY, RESEARCH
 
 
 def offered(*words: str) -> set[str]:
-    """The completions that the shell offers for the last word."""
+    """Return the completions that the shell offers for the last word of a command line."""
     environment = {**os.environ, "_VLANG_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(("vlang", *words)),
                    "COMP_CWORD": str(len(words))}
     done = subprocess.run([sys.executable, "-m", "vlang"], env=environment, capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""`vlang run` with options for a GPU on a machine without a GPU: the error comes before anything is read."""
+"""On a machine without a GPU, `vlang run` with options for a GPU gives an error before any file is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages of the command when memory runs out: the bytes needed and available, and what to try."""
+"""Messages of the command if memory does not suffice: the bytes needed and available, and what to try."""
 
 from __future__ import annotations
 

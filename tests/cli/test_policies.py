@@ -1,4 +1,4 @@
-"""Policies: the options that they choose or refuse, options that override their choice, and their messages."""
+"""Policies: the options that a policy chooses or refuses, options that override this choice, and the messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command as a process: statuses, pipes, signals, and the modules that it loads."""
+"""The command as a process: exit statuses, pipes, signals, and the modules that it loads."""
 
 from __future__ import annotations
 
@@ -113,7 +113,9 @@ def test_a_warm_run_loads_neither_the_compiler_nor_the_painter_nor_readers_of_fi
 
 
 def after_main(*args: str, say: str, env: dict[str, str] | None = None) -> str:
-    """The value of the expression `say` in a process that has run a command, read from its last line of output."""
+    """Return the value of the expression `say` in a process that has run a command. The value is in the last line of
+    its output.
+    """
     code = f"import os, sys\nfrom vlang.cli import main\nstatus = main()\nprint({say})\n"
     known = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
     known |= {"PYTHONPATH": f"{ROOT}:{os.environ.get('PYTHONPATH', '')}"} | (env or {})
@@ -123,9 +125,9 @@ def after_main(*args: str, say: str, env: dict[str, str] | None = None) -> str:
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="threads are counted by Linux only")
 def test_a_command_starts_no_threads_for_matrices() -> None:
-    """Importing NumPy starts the thread pool of OpenBLAS.
+    """A command does not start the thread pool of OpenBLAS, which an import of NumPy starts by default.
 
-    The spinning of these threads took a quarter of the time of a short run.
+    These threads spin, and took a quarter of the time of a short run.
     """
     threads = "__import__('time').sleep(0.2) or len(os.listdir('/proc/self/task')), os.environ['OPENBLAS_NUM_THREADS']"
     assert after_main("info", "karate", say=threads) == "1 1"

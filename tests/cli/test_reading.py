@@ -1,4 +1,4 @@
-"""The options for reading a graph, and the messages of the command about it."""
+"""The options for reading a graph, and the messages of the command about reading."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_the_options_named_would_do(vlang: Call, tmp_path: Path) -> None:
 
 
 def test_a_wrong_sample_is_no_vertex(vlang: Call) -> None:
-    """Where ids are integers. Among text ids it may be an id."""
+    """If ids are integers, a wrong `random:` gives an error. If ids are texts, the same word may be an id."""
     for wrong in ("random:0", "random:", "random:8,seed=x"):
         done = vlang("run", "closeness", "karate", f"sources={wrong}", "-q")
         assert (done.status, done.err) == (1, f"error: `sources` is a list of vertices, not '{wrong}'; \"all\" and "

@@ -187,7 +187,9 @@ def test_research_options_say_what_to_write(vlang: Call, words: list[str], messa
 
 
 def test_every_option_of_the_table_is_taken(vlang: Call) -> None:
-    """The command line has every option; any error is about the value, not an unknown name."""
+    """The command line accepts every option of the table. Errors are about the value of an option, never about its
+    name.
+    """
     help_ = vlang("run", "--help").out
     for option in OPTIONS.values():
         if not option.command:
@@ -334,7 +336,8 @@ def test_help_of_a_program(vlang: Call) -> None:
     (["pagerank"], 15, "stays within its tolerance"), (["katz"], 11, "stays within its tolerance"),
 ])
 def test_verify(vlang: Call, tmp_path: Path, words: list[str], line: int, does: str) -> None:
-    """The checks depend on the program: a copy under another name gets the same checks."""
+    """`--verify` chooses its checks by the properties of the program: a copy under another name gets the same checks.
+    """
     copy = tmp_path / "mine.vp"
     text = stdlib.source(words[0])
     copy.write_text(re.sub(rf"^program {words[0]}\b", "program mine", text, count=1, flags=re.MULTILINE))
@@ -350,9 +353,8 @@ def test_verify(vlang: Call, tmp_path: Path, words: list[str], line: int, does: 
 
 
 def test_verify_says_what_a_tolerance_leaves_open(vlang: Call, tmp_path: Path) -> None:
-    """A loop with a tolerance may stop before it converges.
-
-    `--verify` reports no error, because the program requests the tolerance.
+    """A loop with a tolerance may stop before it converges. `--verify` does not report this as an error, because the
+    program requests the tolerance.
     """
     program = tmp_path / "creep.vp"
     program.write_text("program creep\nvertex x: float = 0\nvertex y: float = 0\n"
@@ -367,7 +369,7 @@ def test_verify_says_what_a_tolerance_leaves_open(vlang: Call, tmp_path: Path) -
 
 
 def test_verify_finds_what_is_no_fixpoint(vlang: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two partitions give the same wrong result, and one more superstep shows that it is wrong."""
+    """If two partitions give the same wrong result, one more superstep shows that the result is wrong."""
     plain = outcomes.result_of
 
     def wrong(*given: Any) -> Any:
@@ -391,7 +393,7 @@ def test_chaos(vlang: Call) -> None:
 
 
 def test_chaos_finds_a_difference(vlang: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`--chaos` shows the first vertex that differs and possible causes, and the status is 1."""
+    """`--chaos` shows the first vertex with a different value and possible causes, and the exit status is 1."""
     import vlang.api.chaos as chaos
 
     monkeypatch.setattr(chaos._Bound, "wrong", lambda _self, a, _b: a == a)
@@ -408,7 +410,7 @@ def test_chaos_is_for_the_cpu(vlang: Call) -> None:
 
 
 def test_verify_finds_a_difference(vlang: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A result that differs with another partition is a bug of vlang: status 70."""
+    """If the result differs with another partition, `--verify` reports a bug of vlang, and the exit status is 70."""
     import vlang.cli.verify as verify
 
     monkeypatch.setattr(verify, "_same_bits", lambda _a, _b: False)
@@ -430,9 +432,9 @@ def test_delta_form(vlang: Call) -> None:
 
 
 def test_control_characters_are_shown_not_obeyed(vlang: Call, tmp_path: Path) -> None:
-    """Control characters in ids, comments, file names and arguments are escaped in tables and messages.
+    """In tables and messages, control characters in ids, comments, file names and arguments are escaped.
 
-    Output files and CSV on stdout contain the characters unchanged.
+    Output files, and CSV on stdout, have the unchanged characters.
     """
     escape, csi = "\x1b[31m", "\x9b"
     graph, program = tmp_path / f"g{escape}.csv", tmp_path / f"p{escape}.vp"

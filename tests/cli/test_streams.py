@@ -1,4 +1,6 @@
-"""Standard input and named pipes as graph, program and vertices; directories and devices are refused at once."""
+"""Standard input and named pipes may be graphs, programs and vertex lists. Directories and devices are refused
+immediately.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ PROGRAM = b"program degrees\nvertex d: int = self.outdegree\n"
 
 
 class _Input(io.TextIOWrapper):
-    """Standard input with given bytes."""
+    """A stand-in for standard input with given bytes."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(io.BytesIO(data))
@@ -35,7 +37,7 @@ def stdin(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def pipe(path: Path, data: bytes) -> Iterator[str]:
-    """A named pipe into which `data` is written once."""
+    """Create a named pipe, into which `data` is written once."""
     os.mkfifo(path)
     writer = threading.Thread(target=path.write_bytes, args=(data,))
     writer.start()
@@ -46,7 +48,9 @@ def pipe(path: Path, data: bytes) -> Iterator[str]:
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_graph_from_a_pipe(packed: bool, vlang: Call, tmp_path: Path) -> None:
-    """The input must be scanned twice, because only the ids of the last line show that ids are text."""
+    """A graph from a pipe is read correctly, even if it must be scanned twice because only the ids of the last line
+    show that ids are texts.
+    """
     edges = EDGES + b"1,2,5\n" * 20_000
     with pipe(tmp_path / "p", gzip.compress(edges) if packed else edges) as path:
         done = vlang("run", "sssp", path, "source=1", "-q")

@@ -59,7 +59,7 @@ PEOPLE = "id,age,city,total\nbob,35,1,0\nann,41,2,0\ndee,60,3,0\ncy,28,4,0\n"
 
 @pytest.fixture
 def people(here: Path) -> tuple[str, ...]:
-    """Write a program, edges, and a table of vertices as text and as Parquet; returns the arguments of a run."""
+    """Write a program, edges, and a table of vertices as text and as Parquet. Return the arguments of a run."""
     Path("ages.vp").write_text(AGES)
     Path("edges.csv").write_text("source,target\nann,bob\nann,cy\nbob,cy\n")
     Path("people.csv").write_text(PEOPLE)

@@ -1,4 +1,4 @@
-"""`vlang warm`: a second call compiles nothing, and neither does a run after it."""
+"""After `vlang warm`, a second call and a run compile nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vlang.runtime.plan.plan import Plan
 
 @pytest.fixture
 def graph() -> library.Graph:
-    """A graph with all its structures built, so that its kernels are loaded from the ordinary cache."""
+    """Return a graph with all its structures built. Its kernels are loaded from the ordinary cache."""
     graph = library.Graph.read("karate")
     assert len(graph.in_degree) == graph.n
     return graph
@@ -26,7 +26,7 @@ def graph() -> library.Graph:
 
 @pytest.fixture
 def place(graph: library.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache directory.
+    """Return an empty cache directory.
 
     `warm` leaves out the kernels of graphs, since these kernels are the same for every program.
     """
@@ -39,7 +39,7 @@ def place(graph: library.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def text() -> str:
-    """A program that no process has compiled before."""
+    """Return a program that no process has compiled before."""
     return f"program p\n\nvertex x: float = {random.SystemRandom().random()} + indegree\n"
 
 

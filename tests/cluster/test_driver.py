@@ -1,4 +1,4 @@
-"""Runs that start their ranks from a script; skipped if mpi4py or an MPI library is not installed."""
+"""Runs whose ranks are started from a script. The tests are skipped if mpi4py or an MPI library is not installed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["pytestmark"]
 
 
 def named_graph() -> Graph:
-    """A graph in memory whose ids are texts, with weights."""
+    """Return a graph in memory whose ids are texts, with weights."""
     rng = np.random.default_rng(4)
     ends = rng.integers(0, 90, (2, 700))
     return Graph.from_edges(*np.char.add("v", ends.astype(str)), weight=rng.integers(1, 9, 700))
@@ -40,7 +40,9 @@ def test_a_script(tmp_path: Path) -> None:
 
 
 def test_errors_of_a_rank() -> None:
-    """The error is the same as in one process; arguments that ranks cannot receive are refused before the start."""
+    """An error of a rank is the same as in one process. Arguments that cannot be sent to ranks are refused before the
+    start.
+    """
     graph, pagerank = named_graph(), program("pagerank")
     with pytest.raises(Error) as want:
         pagerank(graph, damping=2)
@@ -58,7 +60,7 @@ def test_errors_of_a_rank() -> None:
 
 
 def test_a_killed_rank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The script gets an error, and no process of a rank is left."""
+    """If a rank is killed, the script gets an error, and no process of a rank is left."""
     monkeypatch.setenv("VLANG_TEST_MARK", str(tmp_path))
     errors: list[BaseException] = []
 

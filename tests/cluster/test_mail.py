@@ -1,4 +1,4 @@
-"""The transport of Ray without Ray: threads deliver single messages late and in another order."""
+"""The transport of Ray, tested without Ray: threads deliver single messages late and in another order."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MACHINES = ["a", "b", "a"]
 
 
 def post(queue: Queue[tuple[int, bytes]], boxes: list[Mailbox], over: threading.Event) -> None:
-    """Deliver the messages of a queue in random order until the end."""
+    """Deliver the messages of a queue in random order until the queue is closed."""
     seed = random.randrange(1 << 30)
     print(f"seed {seed}")
     draw, held = random.Random(seed), list[tuple[int, bytes]]()
@@ -41,7 +41,8 @@ def post(queue: Queue[tuple[int, bytes]], boxes: list[Mailbox], over: threading.
 
 
 def by_mail(work: Callable[[Transport], T], boxes: list[Mailbox] | None = None, attempt: int = 1) -> list[Future[T]]:
-    """Call `work` in a thread for each of MACHINES, with the transport of its rank; returns when all have ended."""
+    """Call `work` in a thread for each of MACHINES, with the transport of its rank. Return when all threads have ended.
+    """
     boxes = [Mailbox() for _ in MACHINES] if boxes is None else boxes
     queue, over, futures = Queue[tuple[int, bytes]](), threading.Event(), [Future[T]() for _ in MACHINES]
 
@@ -68,7 +69,7 @@ def by_mail(work: Callable[[Transport], T], boxes: list[Mailbox] | None = None, 
 
 
 def test_a_program() -> None:
-    """A program has the bits of one process."""
+    """A program gives the same bits as in one process."""
     graph, pagerank = Graph.read("kron:8"), load("pagerank")
     want = pagerank(graph)["rank"]
     for found in by_mail(lambda transport: np.asarray(pagerank(graph, threads=1)["rank"])):
@@ -76,7 +77,7 @@ def test_a_program() -> None:
 
 
 def test_messages_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Messages of all lengths arrive, the lengths and machines are counted, and the data are aligned."""
+    """Messages of all lengths arrive with aligned data, and the lengths and machines are counted."""
     monkeypatch.setattr(letters_of, "MOST_BYTES", 16)
     lengths = (0, 1, 16, 17, 100)
 
@@ -96,7 +97,9 @@ def test_messages_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_failures() -> None:
-    """An error of a rank reaches the others, as do different places and a rank that the driver has lost."""
+    """The other ranks are notified of an error of a rank, of ranks at different places, and of a rank that the driver
+    has lost.
+    """
     def fails(transport: Transport) -> int:
         if transport.rank == 1:
             raise ValueError("the disk is full")

@@ -1,4 +1,4 @@
-"""Runs on several processes under mpiexec; skipped if mpi4py or an MPI library is not installed."""
+"""Runs on several processes under mpiexec. The tests are skipped if mpi4py or an MPI library is not installed."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ def test_command(tmp_path: Path) -> None:
 
 
 def test_a_file_of_each_rank(tmp_path: Path) -> None:
-    """Part files have the rows of a whole file in the same order; a folder with parts is refused before the run."""
+    """Part files have the rows of a complete file in the same order. If a folder already has parts, the run is refused.
+    """
     parquet = pytest.importorskip("pyarrow.parquet")
     folder, whole = f"{tmp_path}/ranks/", tmp_path / "whole.parquet"
     assert vlang("run", "pagerank", "kron:9", "-o", str(whole)).returncode == 0
@@ -80,7 +81,7 @@ def test_json_and_errors(tmp_path: Path) -> None:
 
 
 def test_standard_input(tmp_path: Path) -> None:
-    """One rank of the machine reads the graph, and writes a page file that is removed at the end."""
+    """One rank of the machine reads the graph from standard input into a page file, which is removed at the end."""
     text = "".join(f"v{k} v{k * k % 37} {k % 5 + 1}\n" for k in range(1, 300))
     words = [sys.executable, "-m", "vlang", "run", "sssp", "-", "source=v1", "--weights", "3", "-o"]
     for number, more in (("0", []), ("1", ["--cluster", "2"])):
@@ -126,12 +127,12 @@ def started(folder: Path, what: str, ranks: int) -> subprocess.Popen[str]:
 
 
 def pids(folder: Path) -> list[int]:
-    """The processes that have begun the run."""
+    """Return the ids of the processes that have begun the run."""
     return [int(text) for path in folder.glob("pid*") if (text := path.read_text())]
 
 
 def assert_ended(folder: Path) -> None:
-    """Assert that no rank is left."""
+    """Assert that no process of a rank is left."""
     for pid in pids(folder):
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
@@ -176,7 +177,7 @@ def test_a_rank_is_killed(tmp_path: Path) -> None:
 
 
 def ranks_of(mark: str) -> list[int]:
-    """The processes of ranks whose environment has VLANG_TEST_MARK=mark."""
+    """Return the ids of the rank processes whose environment has VLANG_TEST_MARK=mark."""
     found = []
     for path in Path("/proc").glob("[0-9]*/environ"):
         try:
@@ -190,7 +191,7 @@ def ranks_of(mark: str) -> list[int]:
 
 
 def ended(mark: str) -> bool:
-    """Whether all ranks with a mark end within 2 s."""
+    """Return whether all ranks with a mark end within 2 s."""
     end = time.monotonic() + 2
     while ranks_of(mark) and time.monotonic() < end:
         time.sleep(0.02)
@@ -207,10 +208,11 @@ repeat rounds times:
 
 
 def test_restarts_after_kills(tmp_path: Path) -> None:
-    """Ranks are killed at random moments. The restarted job has the result of one process, and leaves no orphans.
+    """If ranks are killed at random moments, the restarted job has the same result as one process and leaves no orphan
+    processes.
 
-    Files of a generation appear after every superstep. Each kill waits until new files have appeared, and all ranks
-    have two.
+    The ranks write checkpoint files after every superstep. Each kill waits until new files have appeared and every rank
+    has two of them.
     """
     seed, kills = random.randrange(1 << 30), 20 if os.environ.get("VLANG_EXHAUSTIVE") else 2
     print(f"seed {seed}")
@@ -244,13 +246,14 @@ def test_restarts_after_kills(tmp_path: Path) -> None:
 
 
 def newest(folder: Path) -> int:
-    """The time at which the newest state file was written, in ns; 0 if there is none."""
+    """Return the time in ns at which the newest state file was written; 0 if there is none."""
     return max((path.stat().st_mtime_ns for path in folder.glob("rank-*/state.[01]")), default=0)
 
 
 @pytest.mark.parametrize("killed", ["vlang", "error"])
 def test_no_restart(killed: str, tmp_path: Path) -> None:
-    """An error of the program ends the job without a restart. If vlang itself is killed, no rank process is left."""
+    """An error of the program ends the job without a restart. If vlang itself is killed, no process of a rank is left.
+    """
     graph = "nothing.txt" if killed == "error" else "kron:8"
     job = subprocess.Popen(
         [sys.executable, "-m", "vlang", "run", "pagerank", graph, "tol=0", "--max-rounds", "100000000", "--cluster",

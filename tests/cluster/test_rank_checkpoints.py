@@ -1,4 +1,4 @@
-"""Runs on several ranks go on from the last checkpoint of all ranks, on any number of ranks, with the same bits."""
+"""Runs on several ranks continue from the last checkpoint of all ranks, on any number of ranks, with the same bits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ SOME = ("pull", "notify-pull", "reach", "priority", "components", "nested", "swe
 
 
 def run(case: str, size: int, folder: Path, rounds: int | None, **more: Any) -> list[Result]:
-    """Run a case on several ranks with checkpoints, and stop every rank after some rounds unless `rounds` is None."""
+    """Run a case on several ranks with checkpoints. Unless `rounds` is None, stop every rank after this number of
+    rounds.
+    """
     def work(transport: Transport) -> Result:
         stop = None if rounds is None else stopped_after(rounds)
         given = {**CASES[case].given, **more}
@@ -35,7 +37,7 @@ def run(case: str, size: int, folder: Path, rounds: int | None, **more: Any) -> 
 
 @pytest.mark.parametrize("case", SOME)
 def test_other_numbers_of_ranks(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run is stopped again and again, and goes on with another number of ranks and in another mode."""
+    """A run that is stopped several times continues with another number of ranks and in another mode."""
     written_at_once(monkeypatch)
     want = program_of(case)(graph_of(case), **CASES[case].given)
     modes = [one for one in CASES[case].others if one.get("mode", "pull") != "push" and len(one) == 1 and "mode" in one]
@@ -57,7 +59,9 @@ def test_other_numbers_of_ranks(case: str, tmp_path: Path, monkeypatch: pytest.M
 
 
 def stopped(folder: Path, monkeypatch: pytest.MonkeyPatch, size: int = 3) -> Result:
-    """Stop the case "pull" after some supersteps on ranks; returns the result of one process."""
+    """Run the case "pull" on ranks and stop it after some supersteps. Return the result of a complete run in one
+    process.
+    """
     written_at_once(monkeypatch)
     with pytest.raises(Stopped):
         run("pull", size, folder, 6)
@@ -65,14 +69,16 @@ def stopped(folder: Path, monkeypatch: pytest.MonkeyPatch, size: int = 3) -> Res
 
 
 def generations(folder: Path) -> list[Path]:
-    """The two state files of each rank, the newest first, rank by rank."""
+    """Return the two state files of each rank, the newest first, rank by rank."""
     return [path for rank in sorted(folder.iterdir())
             for path in sorted(rank.glob("state.[01]"), key=lambda one: -int(str(StateFile(one).about["generation"])))]
 
 
 @pytest.mark.parametrize("damage", ["missing", "bytes", "head", "older"])
 def test_a_generation_that_some_rank_lacks(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The run continues from the previous generation. A part of another checkpoint does not count."""
+    """If a rank lacks its file of the last generation, the run continues from the previous generation. A part of
+    another checkpoint does not replace the file.
+    """
     want = stopped(tmp_path, monkeypatch)
     newest, before = generations(tmp_path)[2:4]  # files of rank 1
     data = newest.read_bytes()
@@ -109,7 +115,8 @@ def test_folders_of_the_other_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_rank_that_cannot_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The run goes on, this generation does not count, and the last generation of all ranks stays."""
+    """If a rank cannot write, the run continues. This generation is ignored, and the last complete generation is kept.
+    """
     written_at_once(monkeypatch)
     write, tries = StateFolder.write, [0]
 
@@ -143,7 +150,7 @@ def test_a_problem_is_in_every_result(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_signal_on_one_rank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All ranks save the same superstep and end."""
+    """After a signal on one rank, all ranks save the same superstep and end."""
     point = RankKeeper.point
 
     def signalled(self: RankKeeper, *words: Any) -> None:

@@ -1,4 +1,5 @@
-"""Programs of the library on several ranks, which are threads: the results have the same bits as on one rank."""
+"""Programs of the library run on several ranks, which are threads here. The results have the same bits as on one rank.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ SIZES = (1, 2, 3, 4, 7)
 
 @cache
 def program(name: str) -> Program:
-    """A program of the library, compiled once."""
+    """Return a program of the library, compiled once."""
     return load(name)
 
 
@@ -56,12 +57,12 @@ def assert_same(want: Result, found: Result) -> None:
 
 
 def on_ranks(size: int, name: str, graph: Graph, keywords: Mapping[str, Any]) -> list[Result]:
-    """The results of all ranks of a run."""
+    """Return the results of all ranks of a run."""
     return run_ranks(size, lambda transport: program(name)(graph, threads=1, **keywords))
 
 
 def run_case(name: str, some: Case, graph: Graph, number: int) -> None:
-    """Assert that a case has the same result on several ranks; `number` chooses the number of ranks and the mode."""
+    """Assert that a case has the same result on several ranks. `number` determines the number of ranks and the mode."""
     size, mode = SIZES[number % len(SIZES)], ("auto", "notify-pull", "pull")[number % 3]
     want, options = engine_run(program(name), some, graph, threads=1), {"mode": mode, "threads": 1}
     if number % 2:
@@ -80,9 +81,8 @@ def test_same_bits(name: str) -> None:
 
 
 def skewed(directed: bool) -> Graph:
-    """A graph of 13,000 vertices.
-
-    The first vertices have most edges, so that the ranges of ranks end inside of blocks.
+    """Return a graph of 13,000 vertices. The first vertices have most edges, so that the ranges of ranks end inside of
+    blocks.
     """
     rng = np.random.default_rng(5)
     ends = (13_000 * rng.random((2, 60_000)) ** 5).astype(np.int64)
@@ -108,7 +108,8 @@ def test_blocks_that_ranges_cut(name: str, directed: bool, keywords: dict[str, o
 
 
 def test_cache_blocks() -> None:
-    """A rank has several ranges of senders, before, among and after its own vertices.
+    """Results are right with cache blocks if a rank has several ranges of senders, before, among and after its own
+    vertices.
 
     Ranges end inside of blocks of folds.
     """
@@ -122,7 +123,7 @@ def test_cache_blocks() -> None:
 
 
 def test_old_values_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Array entries that belong to no vertex have old values from memory, which must not enter buckets."""
+    """Array entries that belong to no vertex contain old values from memory. These values must not enter buckets."""
     passes_over = ClusterMachine.passes_over
 
     def dirty(self: ClusterMachine, *words: Any) -> Any:
@@ -140,16 +141,17 @@ def test_old_values_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def random_path(n: int) -> Graph:
-    """A path in random order, so that every rank has many trees."""
+    """Return a path with random vertex numbers, so that every rank has many trees."""
     order = np.random.default_rng(n).permutation(n)
     return Graph.from_edges(order[:-1], order[1:], directed=False, n=n)
 
 
 def skipped_bridge(n: int) -> Graph:
-    """Two large trees that are linked by an edge alone that two ranks skip at first, as both have other neighbours.
+    """Return two large trees that only one edge links. Two ranks skip this edge at first, since both of its ends have
+    other neighbours.
 
-    Vertex 2 is the hub of the lower half, and n / 2 that of the upper half. The last vertex is next to 0, 1 and 2, and
-    in the tree of the upper hub by way of n / 2 + 1.
+    Vertex 2 is the hub of the lower half, and vertex n / 2 the hub of the upper half. The last vertex is adjacent to 0,
+    1, 2 and n / 2 + 1; the latter is adjacent to the upper hub.
     """
     half = n // 2
     low, high = np.arange(3, half), np.arange(half + 2, n - 1)
@@ -161,7 +163,7 @@ def skipped_bridge(n: int) -> Graph:
 
 @pytest.mark.parametrize("graph", [random_path(3000), skipped_bridge(3000)], ids=["path", "bridge"])
 def test_components_of_all_ranks(graph: Graph) -> None:
-    """Rule K on ranks gives the values of one process, in one superstep."""
+    """With rule K, several ranks give the same values as one process, in one superstep."""
     want = program("components")(graph, threads=1)
     assert {row.mode for row in want.history} == {"connect"}
     for size in (1, 2, 5):
@@ -171,7 +173,7 @@ def test_components_of_all_ranks(graph: Graph) -> None:
 
 
 def test_local_numbers() -> None:
-    """Local numbers are in the order of the graph, and pads begin at a multiple of BLOCK."""
+    """Local vertex numbers are in the order of the graph, and pads begin at a multiple of BLOCK."""
     def work(transport: Transport) -> LocalGraph:
         return local_graph(program("pagerank").lower().plan, graph, transport)
 
@@ -194,7 +196,7 @@ def test_local_numbers() -> None:
 
 @pytest.mark.parametrize(("name", "keywords"), [("pagerank", {}), ("sssp", {"source": 7})])
 def test_memory_of_a_rank(name: str, keywords: dict[str, object]) -> None:
-    """The estimate covers the rows of every rank, and is at most twice the rows of the largest."""
+    """The memory estimate covers the rows of every rank, and is at most twice the rows of the largest rank."""
     graph = skewed(True)
     plan = program(name).plan(frozenset(graph.columns), renumbered=True)
 
@@ -228,7 +230,7 @@ def test_budget_of_ranks(tmp_path: Path, name: str, keywords: dict[str, object])
 
 
 def test_explained() -> None:
-    """`explain` names loops that ranks run in another way."""
+    """`explain` names the loops that ranks run in another way than one process."""
     assert "on several ranks: full passes or notify-pull" in program("pagerank_delta").explain("plan")
     for name in ("bfs", "sssp", "components", "pagerank"):
         assert "on several ranks" not in program(name).explain("plan")
@@ -257,7 +259,7 @@ def _ran(one: Program, graph: Graph, transport: object) -> Result:
 
 
 def test_groups_and_pointers() -> None:
-    """Fields of keys may refer to vertices of any rank."""
+    """Keys of groups may be fields of vertices on any rank."""
     graph = to_graph(family("messy", False))
     key = "program key\nvertex c: vertex = self\nvertex x: int = max(k.degree for u -- self by k = u.c)\n"
     with pytest.raises(BindError, match=r"key, line 3: .* need not be a neighbour"):

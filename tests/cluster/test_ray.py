@@ -1,4 +1,4 @@
-"""Runs on actors of Ray, which is started once on this machine; skipped if Ray is not installed."""
+"""Runs on actors of Ray, which is started once on this machine. The tests are skipped if Ray is not installed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def program(name: str) -> Program:
 
 @pytest.fixture(scope="module", autouse=True)
 def ended() -> Iterator[None]:
-    """End Ray after the tests of this file."""
+    """Stop Ray after the tests of this file."""
     yield
     if "ray" in sys.modules and hasattr(sys.modules["ray"], "shutdown"):
         connect.end_actors()
@@ -47,7 +47,7 @@ def ended() -> Iterator[None]:
 
 
 def pid_of(rank: int) -> int:
-    """The process of a rank of the last call."""
+    """Return the process id of a rank of the last call."""
     (actors,) = connect._KEPT
     found: int = json.loads(actors.ray.get(actors.handles[rank].about.remote()))["pid"]
     return found
@@ -56,7 +56,7 @@ def pid_of(rank: int) -> int:
 @WITH_RAY
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_core_programs(ranks: int) -> None:
-    """Core programs have the bits of one process; later calls use the same actors."""
+    """Core programs give the same bits as in one process. Later calls use the same actors."""
     pids = set[int]()
     for name in CORE:
         some = case(name, family("messy", True, "float"))
@@ -78,9 +78,8 @@ repeat rounds times:
 
 @WITH_RAY
 def test_a_lost_rank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A rank that is killed is started again in place, and the run has the bits of one process.
-
-    Its machine does not see the page file of the graph, so it gets a copy.
+    """A rank that is killed is started again, and the run has the same bits as in one process. Its machine has no
+    access to the page file of the graph, so the rank gets a copy.
     """
     monkeypatch.setattr(ray_job, "stamp_of", lambda path: [0, *(stamp_of(path) or ())])
     slow, graph, notices = compile(SLOW), Graph.read("kron:6"), list[str]()
@@ -112,7 +111,7 @@ def test_a_lost_rank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @WITH_RAY
 def test_errors_and_the_command(tmp_path: Path) -> None:
-    """An error is that of one process. The command joins the same Ray, and writes a part of each rank."""
+    """An error is the same as in one process. The command joins the running Ray, and writes one part per rank."""
     graph, pagerank = Graph.from_edges([0, 1], [1, 2], columns={"weight": [1.0, -2.0]}), program("sssp")
     with pytest.raises(Error) as want:
         pagerank(graph, source=0)
@@ -131,7 +130,9 @@ def test_errors_and_the_command(tmp_path: Path) -> None:
 
 
 def test_options(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wrong addresses are refused before Ray is loaded, and a missing Ray is named with its extra."""
+    """Wrong addresses are refused before Ray is loaded. If Ray is not installed, the message names the extra to
+    install.
+    """
     for value in ("ray", "ray:0", "ray:x", "ray://host", "ray://host:1/0", "ray://host:1/x"):
         with pytest.raises(BindError, match="write ray:N for N ranks, ray://HOST:PORT for one rank on each machine"):
             check_options({"cluster": value})

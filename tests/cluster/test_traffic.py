@@ -1,4 +1,4 @@
-"""The exchanges and bytes of each superstep on several ranks, and errors if ranks decide differently."""
+"""The exchanges and bytes of each superstep on several ranks, and the errors if ranks make different decisions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def graph() -> Graph:
 
 
 def counted(program: Program, ranks: int, **given: Any) -> list[list[tuple[int, int]]]:
-    """For each rank, the exchanges and the bytes sent in each superstep after the first one."""
+    """Return for each rank the number of exchanges and of bytes sent in each superstep after the first superstep."""
     def work(transport: Transport) -> list[tuple[int, int]]:
         found = list[tuple[int, int]]()
         program(graph(), threads=1, progress=lambda _: found.append((transport.calls, transport.sent)), **given)
@@ -47,7 +47,9 @@ def counted(program: Program, ranks: int, **given: Any) -> list[list[tuple[int, 
     ("components", {"research": {"mode": "notify-pull"}}), ("cdlp", {}),
 ])  # fmt: skip
 def test_exchanges_of_a_superstep(name: str, given: dict[str, Any]) -> None:
-    """A superstep has at most two exchanges. The second one, which is left out, may exchange the costs of an edge."""
+    """A superstep has at most two exchanges. The second superstep is not checked, since it may also exchange measured
+    costs.
+    """
     program, ranks = load(name), counted(load(name), 3, **given)
     for steps in ranks:
         assert all(calls <= 2 for calls, _ in steps[1:])
@@ -62,7 +64,9 @@ def test_exchanges_of_a_superstep(name: str, given: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("mode", ["pull", "notify-pull"])
 def test_bytes_of_a_superstep(mode: str) -> None:
-    """A rank sends to each other rank the smaller of a list, a bitmap and all values, and four counts."""
+    """A rank sends to each other rank four counts, and the values as a list, with a bitmap, or complete, whichever is
+    smallest.
+    """
     program, ranks = compile(ALTERED), 3
     steps = 4
     values = [np.asarray(program(graph(), rounds=rounds)["x"]) for rounds in range(steps + 1)]
@@ -85,7 +89,9 @@ def test_bytes_of_a_superstep(mode: str) -> None:
 
 
 def test_decisions_of_each_rank() -> None:
-    """Ranks that decide at random how to run a loop get the right bits, or an error on all ranks; they never hang."""
+    """If ranks decide at random how to run a loop, either the bits are right or all ranks get an error. They never
+    hang.
+    """
     seed = random.randrange(1 << 30)
     print(f"seed {seed}")
     draw, program = random.Random(seed), load("components")

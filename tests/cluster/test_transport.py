@@ -1,4 +1,4 @@
-"""Transports, ranges and messages, and errors of ranks that are at different places of a run."""
+"""Transports, ranges and messages, and the errors if ranks are at different places of a run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_sums_and_values() -> None:
 
 
 def test_ranks_at_different_places() -> None:
-    """Each rank draws its next step at random: this gives an error on all ranks, not a deadlock."""
+    """If each rank draws its next step at random, all ranks get an error instead of a deadlock."""
     def work(transport: Transport) -> None:
         rng = np.random.default_rng(transport.rank)
         for number in range(50):
@@ -57,7 +57,7 @@ def test_a_rank_that_does_not_come() -> None:
 
 
 def test_ranges() -> None:
-    """No rank has more than 1.1 times the mean work. Each block belongs to one rank."""
+    """No rank has more than 1.1 times the mean work, and each block belongs to one rank."""
     rng = np.random.default_rng(3)
     work = (200 / (1 + np.arange(50_000)) ** 0.5 + rng.random(50_000) * 3).astype(np.int64)
     for size in (1, 2, 3, 4, 7, 64):
@@ -79,9 +79,8 @@ def test_ranges() -> None:
 @pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float32, np.int64])
 @pytest.mark.parametrize("width", [1, 3])
 def test_messages(dtype: type, width: int) -> None:
-    """Values arrive unchanged as a list, as a bitmap, as all values or as no values.
-
-    The message has the expected size.
+    """Values arrive unchanged as a list, with a bitmap, complete, or without any value. The message has the expected
+    size.
     """
     rng = np.random.default_rng(width)
     n, size = 700, np.dtype(dtype).itemsize * width

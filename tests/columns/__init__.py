@@ -1,1 +1,1 @@
-"""Columns of names, times and bools: their meaning, and their way through every format."""
+"""Columns of names, times and bools: their meaning, and their conversion by every format."""

@@ -51,7 +51,7 @@ global different = count(v.low != v.top for v in vertices)
 
 @dataclass(frozen=True)
 class Drawn:
-    """The edges of a graph: ends uint32[m], and columns by name, [m] each."""
+    """The edges of a graph: ends uint32[m], and columns of shape [m] by name."""
 
     n: int
     src: Array
@@ -59,17 +59,17 @@ class Drawn:
     columns: dict[str, Array]
 
     def graph(self, **columns: Any) -> Graph:
-        """The graph; `columns` replace some of its columns."""
+        """Return the graph; `columns` replace some of its columns."""
         return Graph.from_edges(self.src, self.dst, n=self.n, columns={**self.columns, **columns})
 
     @property
     def reference(self) -> RefGraph:
-        """The graph of the reference interpreter."""
+        """Return the graph for the reference interpreter."""
         return RefGraph(self.n, self.src, self.dst, self.columns)
 
 
 def drawn(seed: int) -> Drawn:
-    """A graph of up to 40 vertices with the columns `kind`, `leaves` (whole minutes) and `open`."""
+    """Return a graph of up to 40 vertices with the columns `kind`, `leaves` (whole minutes) and `open`."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 40))
     m = int(rng.integers(1, 5 * n))

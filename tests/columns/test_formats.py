@@ -1,4 +1,4 @@
-"""Columns of names, times and bools through every format: they are read as written, or an error says why not."""
+"""Columns of names, times and bools are read as written in every format, or an error gives the reason."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ TYPES = {"kind": "category", "leaves": "time", "open": "bool"}
 
 
 def rows(graph: Graph) -> list[tuple[Any, ...]]:
-    """The edges with their names and times, sorted."""
+    """Return the edges with their names and times, sorted."""
     shown = graph.to_pandas()
     return sorted(zip(shown.source.tolist(), shown.target.tolist(), shown.kind.astype(str),
                       shown.leaves.astype("int64"), shown.open.astype(int), strict=True))
 
 
 def written(case: Drawn, path: Path, mark: str = ",") -> Path:
-    """The edges as a text with a header."""
+    """Return the edges as a text with a header."""
     opened: Callable[..., Any] = gzip.open if path.suffix == ".gz" else open
     with opened(path, "wt", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, delimiter=mark)
@@ -113,7 +113,9 @@ def test_any_names_and_times_go_round(cells: list[tuple[str, int, bool]], tmp_pa
 
 
 def test_streamed_pages_are_read_by_the_names_of_a_run(tmp_path: Path) -> None:
-    """Pages on disk are read correctly if a run has further names or another unit of time, so that codes differ."""
+    """Pages on disk are read correctly if the run has further names or another unit of time, so that its codes differ
+    from the codes in the file.
+    """
     rng = np.random.default_rng(5)
     n, m = 2000, 500_000
     names = np.array(["b", "d", "f"], object)

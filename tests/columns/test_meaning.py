@@ -1,4 +1,4 @@
-"""Programs over names and times, compared with the interpreter, and the values that binding accepts or refuses."""
+"""Programs over names and times, compared with the interpreter, and the values that a call accepts or refuses."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Edge fields of type f16 and bool read columns of every stored dtype: in memory, from page files, and on a GPU.
 
-The stored bits of these two types are not those of a number; the other types run in all tests of programs.
+The stored bits of these two types are not the bits of the number that programs compute with. All other types occur in
+the tests of programs.
 """
 
 from __future__ import annotations

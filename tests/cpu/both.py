@@ -1,4 +1,4 @@
-"""Comparison of both targets with the interpreter: the engine on the CPU and on an emulated GPU."""
+"""Compare both targets with the interpreter: the engine on the CPU and on an emulated GPU."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def assert_both(
 ) -> Result:
     """Assert that a program gives the interpreter's result on the CPU and on an emulated GPU.
 
-    On the CPU, every partition of the work must give the same bits. ways: how many of GPU_WAYS to run; the program text
-    decides which of them. options: options of every run. Returns the result of the CPU.
+    On the CPU, every partition of the work must give the same bits. Returns the result of the CPU. ways: how many of
+    GPU_WAYS to run; the program text determines which. options: options of every run.
     """
     program = compile(program) if isinstance(program, str) else program
     want = interpreted(program, case, **options)
@@ -48,7 +48,7 @@ def assert_both(
 
 
 def long_graph() -> RefGraph:
-    """A graph with a vertex of 17,000 in-edges and 17,000 out-edges, which is more than one segment."""
+    """Return a graph with a vertex of 17,000 in-edges and 17,000 out-edges, which is more than one segment."""
     rng = np.random.default_rng(4)
     ends = rng.integers(0, 90, 17_000)
     src = np.concatenate([ends, np.full(17_000, 3), np.arange(89)])

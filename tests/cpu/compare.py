@@ -1,4 +1,4 @@
-"""Comparison of the engine with the reference interpreter."""
+"""Compare the engine with the reference interpreter."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ CUTS: tuple[dict[str, Any], ...] = (
 
 
 def interpreted(program: Program, case: Case, **options: Any) -> Outcome:
-    """The reference outcome of a case."""
+    """Return the reference outcome of a case."""
     return interpret(parse(program.source, program.filename), case.graph, case.params, case.fields, **options)
 
 
 def engine_run(program: Program, case: Case, graph: Graph | None = None, **options: Any) -> Result:
-    """The engine's result of a case. The vertex ids of test graphs are the dense numbers."""
+    """Run a case on the engine and return its result. The vertex ids of test graphs are the dense numbers."""
     return program(graph or to_graph(case.graph), **case.params, **case.fields, **spelled(**options))
 
 
 def same_bits(a: Array, b: Array) -> bool:
-    """Whether two arrays hold the same bits, NaN and signs of zero included."""
+    """Return whether two arrays have the same bits, including NaN and signs of zero."""
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
 def assert_cut_free(program: Program, case: Case, cuts: tuple[dict[str, Any], ...] = CUTS) -> Result:
-    """Assert that every partition of the work gives the same bits; returns the result.
+    """Assert that every partition of the work gives the same bits; return the result.
 
     cuts: the run options (threads, page sizes, modes) that divide the work.
     """
@@ -69,9 +69,9 @@ def assert_as_interpreted(
     program: Program, case: Case, result: Result, outcome: Outcome, inexact: frozenset[str] | None = None,
     same_rounds: bool = True,
 ) -> None:
-    """Assert that integers are exact, and floats within 1e-5 of the interpreter.
+    """Assert that integers are equal to the interpreter's values, and that floats differ by at most 1e-5.
 
-    With `inexact`, only the fields named there may differ by 1e-5; all other fields are exact.
+    With `inexact`, only the fields named there may differ by 1e-5; all other fields must be equal.
     """
     for name, want in outcome.fields.items():
         got = np.asarray(result[name])
@@ -92,5 +92,5 @@ def assert_as_interpreted(
 
 
 def case_of(graph: RefGraph, **params: Any) -> Case:
-    """A case without input fields."""
+    """Return a case without input fields."""
     return Case(graph, params)

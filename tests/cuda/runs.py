@@ -1,4 +1,4 @@
-"""Runs of programs on an emulated device, with kernels compiled ahead and a choice of settings."""
+"""Runs of programs on an emulated device, with kernels compiled in advance and a choice of settings."""
 
 from __future__ import annotations
 
@@ -39,14 +39,16 @@ _PULLS: Sequence[tuple[str, tuple[int, ...]]] = (
 
 
 def _drawn(n: int, edges: int, seed: int) -> RefGraph:
-    """A skewed directed graph with repeated edges, loops and vertices without edges."""
+    """Return a skewed directed graph with repeated edges, loops and vertices without edges."""
     rng = np.random.default_rng(seed)
     src, dst = (n * rng.random((2, edges)) ** 2).astype(np.int64)
     return RefGraph(n, src, dst, {"weight": ((src + 3 * dst) % 9 + 1).astype(np.float32) / 2}, True)
 
 
 def _long() -> RefGraph:
-    """A graph with a vertex of 17,000 in-edges, which form several segments, and one of as many out-edges."""
+    """Return a graph with two long vertices: one has 17,000 in-edges, which form several segments, the other 17,000
+    out-edges.
+    """
     rng = np.random.default_rng(4)
     ends = rng.integers(0, 90, 17_000)
     src = np.concatenate([ends, np.full(17_000, 3), np.arange(89)])
@@ -55,7 +57,9 @@ def _long() -> RefGraph:
 
 
 def _wide() -> RefGraph:
-    """A hub, its 2,500 neighbours, their 2,500 neighbours, and a tail: frontiers far larger than a warp can stage."""
+    """Return a hub, its 2,500 neighbours, 2,500 further vertices next to these, and a tail. Its frontiers are far
+    larger than a warp can stage.
+    """
     n = 5_010
     first, second, tail = np.arange(1, 2_501), np.arange(2_501, 5_001), np.arange(5_001, n)
     src = np.concatenate([np.zeros(2_500, np.int64), first, [17], tail[:-1]])
@@ -81,19 +85,19 @@ GRAPHS = {
 
 @functools.cache
 def program(name: str) -> Program:
-    """A program of the library, compiled once."""
+    """Return a program of the library, compiled once."""
     return load(name)
 
 
 @functools.cache
 def given(name: str, graph: str) -> Case | None:
-    """The arguments of a program on one of GRAPHS; None if the program needs a vertex and the graph is empty."""
+    """Return the arguments of a program on one of GRAPHS; None if the program needs a vertex and the graph is empty."""
     return case(name, GRAPHS[graph]())
 
 
 @functools.cache
 def expected(name: str, graph: str) -> Outcome:
-    """The interpreter's result of a program on one of GRAPHS."""
+    """Return the interpreter's result of a program on one of GRAPHS."""
     return interpreted(program(name), _given(name, graph), **_limits(name))
 
 
@@ -123,7 +127,7 @@ def _of_stage(stage: StageSpec) -> Iterator[tuple[str, str]]:
 
 
 def _exchanges(plan: Plan) -> dict[str, str]:
-    """The kernels by which several devices exchange values."""
+    """Return the kernels with which several devices exchange values."""
     dtypes = {f"field:{field.name}": field.dtype for field in plan.fields} | {a.slot: a.dtype for a in plan.arrays}
     types = {f"u{dtypes[slot][1:]}" for slot in mirrored(plan)}
     return dict([*(entry(name) for name in EXCHANGE_PREPARATIONS),
@@ -143,9 +147,10 @@ def _entries(plan: Plan) -> dict[str, str]:
 
 @functools.cache
 def _compiled(name: str, flags: tuple[str, ...], several: bool = False) -> dict[str, Library]:
-    """The usual kernels of a standard program, by their texts, compiled into one library by one call of g++.
+    """Compile the usual kernels of a standard program into one library by one call of g++. Return the kernels by their
+    texts.
 
-    The device compiles rarely needed kernels on request.
+    The device compiles rarely needed kernels when they are loaded.
     """
     found = _given(name, "skewed")
     columns, fields = frozenset(found.graph.columns), frozenset(found.fields)
@@ -158,13 +163,14 @@ def emulated(
     name: str = "", seed: int = 0, flags: tuple[str, ...] = ("-O0",), lanes: int = 512, unified: bool = True,
     gpu: EmulatedGpu | None = None, several: bool = False,
 ) -> Iterator[list[EmulatedDevice]]:
-    """A context in which `device="emulated"` is an EmulatedDevice; yields the list of devices opened.
+    """Return a context manager in which `device="emulated"` opens an EmulatedDevice. Its value is the list of opened
+    devices.
 
-    The devices of "emulated:0,1" run their streams in one random order, which respects events only.
+    The devices of "emulated:0,1" run their streams in one random order, which only events restrict.
 
     Args:
-        name: the standard program whose kernels are compiled ahead.
-        seed: for the order of streams, lanes and blocks.
+        name: the standard program whose kernels are compiled in advance.
+        seed: the seed of the random order of streams, lanes and blocks.
         flags: see `compile_text`.
         lanes: lanes per multiprocessor.
         unified: whether kernels can read host memory.
@@ -188,14 +194,15 @@ def run(
     name: str, graph: str, seed: int = 0, flags: tuple[str, ...] = ("-O0",), ahead: bool = True, lanes: int = 512,
     unified: bool = True, device: str = "emulated", **options: Any,
 ) -> Result:
-    """Run a standard program on one of GRAPHS on emulated devices. Raises AssertionError if one exceeds its budget.
+    """Run a standard program on one of GRAPHS on emulated devices. Raises AssertionError if a device exceeds its
+    budget.
 
     Args:
         name: the program.
         graph: the graph.
-        seed: for the order of streams, lanes and blocks.
+        seed: the seed of the random order of streams, lanes and blocks.
         flags: see `compile_text`.
-        ahead: compile the usual kernels of the program in one go.
+        ahead: whether to compile the usual kernels of the program in advance.
         lanes: lanes per multiprocessor.
         unified: whether kernels can read host memory.
         device: the option `device`: "emulated", or "emulated:0,1" for two devices.
@@ -209,7 +216,7 @@ def run(
 
 
 def least_memory(name: str, graph: str, **options: Any) -> int:
-    """The least device memory with which a run succeeds, in bytes, found by binary search to within 64 bytes."""
+    """Return the least device memory with which a run succeeds, in bytes, found by binary search to within 64 bytes."""
     refused, taken = 0, 1 << 21
     while taken - refused > 64:
         budget = (taken + refused) // 2
@@ -225,7 +232,8 @@ def least_memory(name: str, graph: str, **options: Any) -> int:
 def assert_right(name: str, graph: str, result: Result) -> None:
     """Compare with the interpreter: integers exactly, floats within 1e-5.
 
-    Runs in place may take fewer supersteps; runs that push by priority (rule O) take more, with fewer edges each.
+    Runs with updates in place may take fewer supersteps. Runs that push by priority (rule O) take more supersteps, each
+    with fewer edges.
     """
     outcome = expected(name, graph)
     assert_as_interpreted(program(name), _given(name, graph), result, outcome, same_rounds=False)

@@ -1,4 +1,4 @@
-"""Device memory within a budget, over a stand-in for a device that counts allocations."""
+"""Device memory within a budget, on a stand-in for a device that counts allocations."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def test_a_gpu_without_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 # ------------------------------------------------------------------------ what CUDA says
 class CudaError(RuntimeError):
-    """An error in the form of CuPy's."""
+    """An error with the same attributes as an error of CuPy."""
 
     def __init__(self, status: int, text: str = "cudaErrorSomething: something happened") -> None:
         super().__init__(text)
@@ -126,7 +126,7 @@ class CudaError(RuntimeError):
 
 
 class Runtime:
-    """The members of CuPy's runtime that are needed to count GPUs."""
+    """The part of CuPy's runtime that is needed to count GPUs."""
 
     CUDARuntimeError = CudaError
 

@@ -1,4 +1,4 @@
-"""The compiler of kernels: its demands on the Python interpreter, and the modules that it loads."""
+"""The compiler of kernels: its requirements on the Python interpreter, and the modules that it loads."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def _deep(depth: int) -> int:
 
 
 def _faults() -> int:
-    """The number of page faults of this process while it calls a function in a loop at every depth."""
+    """Return the number of page faults of this process during calls of a function in a loop, at every recursion depth.
+    """
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     for depth in range(200):
         _deep(depth)
@@ -69,7 +70,7 @@ def _path(module: str) -> Path:
 
 
 def _imports(path: Path) -> set[str]:
-    """The project's modules that a file imports at its top level."""
+    """Return the modules of the project that a file imports at its top level."""
     named: list[str] = []
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ImportFrom):
@@ -118,7 +119,9 @@ def test_a_changed_module_changes_the_digest(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_kernels_are_compiled_although_numba_is_told_not_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With NUMBA_DISABLE_JIT, numba's decorators would return Python functions, which the engine cannot call."""
+    """Kernels are compiled even with NUMBA_DISABLE_JIT. With this variable, numba's decorators return Python functions,
+    which the engine cannot call.
+    """
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
     code = Compiler("def put(p):\n    p[0] = 1\n").object_code("put", "void", ("i64*",), "put_1")
     assert b"put_1" in code

@@ -1,4 +1,4 @@
-"""The state of a loop over frontiers in device memory, over a stand-in for a device."""
+"""The state of a loop over frontiers in device memory, on a stand-in for a device."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BASE, ROWS = 1 << 20, 100
 
 
 class Memory:
-    """Device memory from the address BASE on."""
+    """Device memory that begins at the address BASE."""
 
     def __init__(self) -> None:
         self.bytes = np.full(Control.bytes(ROWS), 0xC5, np.uint8)

@@ -46,13 +46,13 @@ def wait(state):
 
 @cache
 def kernel(name: str) -> Kernel:
-    """A kernel of the text above."""
+    """Return one of the kernels of `_TEXT`."""
     return load_kernels(_TEXT, {"count": "void(i64*, i64*, i64, i64*)", "meet": "void(i64*, i64)",
                                 "wait": "void(i64*)"})[name]  # fmt: skip
 
 
 def runs(count: int) -> bool:
-    """Whether `count` threads run besides the main thread, now or after a short wait."""
+    """Return whether `count` threads run besides the main thread, at once or within 10 s."""
     end = time.monotonic() + 10
     while running() != count and time.monotonic() < end:
         time.sleep(0.001)
@@ -60,7 +60,7 @@ def runs(count: int) -> bool:
 
 
 def meet(crew: Crew, helpers: int) -> None:
-    """Launch a kernel in which all threads of a crew synchronise, so that none is missing and none joins twice."""
+    """Launch a kernel with a barrier for all threads of a crew, and check that each thread takes part exactly once."""
     state = np.zeros(16, np.int64)
     crew.launch(kernel("meet"), kernel("meet").words((state, helpers + 1)), helpers)
     assert state[0] == helpers + 1
@@ -88,7 +88,7 @@ def test_every_task_runs_once() -> None:
 
 
 def test_callers_of_their_own() -> None:
-    """Each caller has its own crew, and the number of threads does not grow from call to call."""
+    """Each calling thread has its own crew, and the number of threads does not grow from call to call."""
     def work() -> None:
         for _ in range(30):
             workers = Cpu(2)
@@ -146,7 +146,7 @@ def test_as_many_as_the_system_grants(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_interrupt_waits_until_all_are_done() -> None:
-    """No array may be freed while a worker thread uses it."""
+    """An interrupt is raised only after all workers are done, since no array may be freed while a worker uses it."""
     crew, state = Crew(2), np.zeros(16, np.int64)
     helpers = crew.helpers(2)
 

@@ -1,4 +1,4 @@
-"""The CUDA device over a stand-in for CuPy on host memory: its calls of CUDA, and the conversion of errors."""
+"""The CUDA device on a stand-in for CuPy with host memory: its calls of CUDA, and the conversion of errors."""
 
 from __future__ import annotations
 
@@ -238,7 +238,9 @@ def test_everything_is_given_back(cuda: Cuda) -> None:
 
 @pytest.mark.parametrize("peers", [True, False])
 def test_two_devices_in_one_thread(cuda: Cuda, peers: bool) -> None:
-    """Each call selects its device; the memory of a device is opened to another one once, where the hardware can."""
+    """Each call selects its device. If the hardware permits it, the memory of a device is made accessible to another
+    device once.
+    """
     cuda.peers = peers
     first, second = opened(0), opened(1)
     values, found = np.arange(8), np.zeros(8, np.int64)

@@ -1,4 +1,6 @@
-"""The cache of GPU machine code: each code is compiled once, keyed by all of its inputs, and checked when loaded."""
+"""The cache of GPU machine code: each code is compiled once, its key covers all inputs, and it is checked when it is
+loaded.
+"""
 
 from __future__ import annotations
 
@@ -144,20 +146,20 @@ def test_a_new_process_compiles_nothing(cache: Path) -> None:
 
 # ------------------------------------------------------------------------ the version of the library
 class Library(ModuleType):
-    """A stand-in for CuPy's module of NVRTC. asked: how often its version was asked for, which loads it."""
+    """A stand-in for CuPy's module of NVRTC. asked: how often the version was requested, which loads the library."""
 
     def __init__(self, version: tuple[int, int]) -> None:
         super().__init__("cupy_backends.cuda.libs.nvrtc")
         self.told, self.asked = version, 0
 
     def getVersion(self) -> tuple[int, int]:
-        """The version, as CuPy names this function."""
+        """Return the version. CuPy uses this name."""
         self.asked += 1
         return self.told
 
 
 def version_of(library: Library, path: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The version that a new process finds if CuPy loads this library from a path."""
+    """Return the version of NVRTC that a new process finds if CuPy loads this library from a path."""
     package = ModuleType("cupy_backends.cuda.libs")
     vars(package).update(nvrtc=library)
     for name in ("cupy_backends", "cupy_backends.cuda"):

@@ -9,7 +9,7 @@ from vlang.runtime.storage.pagelock import PageLocks, address_of
 
 
 class System:
-    """A stand-in for page-locking by the system. In kernels, addresses of host memory are higher by 1 << 60."""
+    """A stand-in for page-locking by the system. An address for kernels is the host address plus 1 << 60."""
 
     def __init__(self, refuse: bool = False, only_read: bool = False) -> None:
         self.refuse, self.only_read = refuse, only_read

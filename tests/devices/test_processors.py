@@ -1,5 +1,5 @@
-"""The default number of threads, from an environment variable, the quotas of both cgroup versions, or the
-processors."""
+"""The default number of threads: from an environment variable, the quotas of both cgroup versions, or the processors.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OTHER = "34 31 0:31 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memor
 
 
 def system(root: Path, mount: str, group: str, files: dict[str, str]) -> Path:
-    """Create a copy of `proc` and `sys` with these files below /sys/fs/cgroup."""
+    """Create a copy of `proc` and `sys`, with these files below /sys/fs/cgroup."""
     (root / "proc/self").mkdir(parents=True)
     (root / "proc/self/mountinfo").write_text(f"{OTHER}\n{mount}\n")
     (root / "proc/self/cgroup").write_text(f"9:memory:/elsewhere\n{group}\n")

@@ -1,4 +1,4 @@
-"""The pages about diagnostics: titles come from the registry, examples from tests/mistakes.
+"""The pages about diagnostics. Titles come from the registry, and examples from tests/mistakes.
 
 `python -m tests.docs.diagnostics` writes titles, examples, the index and the table of language.md. All other text is
 written by hand.
@@ -23,17 +23,17 @@ _TITLE = re.compile(r"^(?:error|warning)\[(V\d+)\]: (.*)$", re.MULTILINE)
 
 
 def heading(code: Code) -> str:
-    """The heading of a code: the kind of mistake, and whether it is a warning."""
+    """Return the heading of a code. It names the kind of mistake, and says if the code is a warning."""
     return code.heading + (" (a warning)" if code.severity == "warning" else "")
 
 
 def shown(code: Code) -> str:
-    """The example of a code in a table."""
+    """Return the example of a code as text for a table."""
     return f"`{code.example}`" if code.example else ""
 
 
 def example(code: Code) -> str:
-    """The wrong program of a code, the message, and the other messages of the code."""
+    """Return the wrong program of a code, the message, and the other messages of the code, in Markdown."""
     program = (MISTAKES / code / "page.vp").read_text(encoding="utf-8")
     message = (MISTAKES / code / "page.txt").read_text(encoding="utf-8")
     shown = {title for _, title in _TITLE.findall(message)}
@@ -44,14 +44,14 @@ def example(code: Code) -> str:
 
 
 def page(code: Code) -> str:
-    """The page of a code with the current title and examples."""
+    """Return the page of a code with the current title and examples."""
     text = (FOLDER / f"{code}.md").read_text(encoding="utf-8")
     text = _HEAD.sub(f"# {code}: {heading(code)}\n", text)
     return _EXAMPLE.sub(lambda _: f"<!-- from tests/mistakes -->\n{example(code)}<!-- end -->\n", text)
 
 
 def index() -> str:
-    """The list of pages."""
+    """Return the list of all pages."""
     lines = ["# Diagnostics", "", "Every message of the checker has a code, and every code a page.",
              "`vlang check --explain V106` prints the page of a code.", "",
              "| code | means | | for example |", "| --- | --- | --- | --- |"]
@@ -60,7 +60,7 @@ def index() -> str:
 
 
 def language() -> str:
-    """The text of language.md with the current table of codes and messages."""
+    """Return the text of language.md with the current table of codes and messages."""
     rows = [f"| [{code}](diagnostics/{code}.md) | {heading(code)} | {code.description} |" for code in Code]
     table = "\n".join(["| code | means | |", "| --- | --- | --- |", *rows])
     text = LANGUAGE.read_text(encoding="utf-8")
@@ -69,13 +69,13 @@ def language() -> str:
 
 
 def _messages(place: re.Match[str]) -> str:
-    """The messages of the codes that a marker names."""
+    """Return the messages of the codes that a marker names."""
     texts = [(MISTAKES / code / "page.txt").read_text(encoding="utf-8") for code in place[1].split()]
     return f"<!-- messages: {place[1]} -->\n```\n" + "\n".join(texts) + "```\n<!-- end -->\n"
 
 
 def written() -> dict[Path, str]:
-    """Every generated file and its text."""
+    """Return every generated file and its text."""
     return {FOLDER / "README.md": index(), LANGUAGE: language(), **{FOLDER / f"{code}.md": page(code) for code in Code}}
 
 

@@ -1,6 +1,6 @@
 """The values in the tables of docs/functions.md.
 
-The examples of all tables are one program, which runs on the graph that the Python block of the page makes.
+The examples of all tables form one program, which runs on the graph that the Python block of the page creates.
 `python -m tests.docs.example_values` writes the values into the page.
 """
 
@@ -26,12 +26,12 @@ _TYPES = ("bool", "vertex", "int", "i8", "u64", "i64", "float", "float[2]")
 
 
 def shown(path: Path = PAGE) -> set[str]:
-    """Every name in an example of the tables."""
+    """Return all words in the example column of the tables, such as names of functions and fields."""
     return {name for cells in _rows(path.read_text(encoding="utf-8")) for name in re.findall(r"\w+", cells[2])}
 
 
 def rendered(path: Path = PAGE) -> str:
-    """The text of the page with the values that the examples have now."""
+    """Return the text of the page with the current values of the examples."""
     text = path.read_text(encoding="utf-8")
     values = iter(_values(text, _session(path)))
     return _TABLE.sub(lambda table: table[0].replace(table[1], _table(table[1], values)), text)
@@ -66,7 +66,9 @@ def _values(text: str, session: dict[str, Any]) -> list[str]:
 
 
 def _declaration(header: str, code: str) -> str:
-    """A field for a value per vertex, or a global for one value, in the first type that the checker takes."""
+    """Return a declaration for an example: a global, or else a vertex field with the first type that the checker
+    accepts.
+    """
     if code.startswith("vertex "):
         return code
     for line in [f"global x = {code}", *(f"vertex x: {type_} = {code}" for type_ in _TYPES)]:

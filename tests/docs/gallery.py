@@ -1,4 +1,4 @@
-"""Writes the pictures of docs/gallery.md: `python -m tests.docs.gallery` runs the blocks of the page."""
+"""Write the pictures of docs/gallery.md: `python -m tests.docs.gallery` runs the blocks of the page."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ PICTURES = ROOT / "docs" / "pictures"
 
 
 def saved() -> list[str]:
-    """The names of the pictures that the page saves."""
+    """Return the names of the pictures that the page saves."""
     return re.findall(r'\.save\("([^"]+)"\)', PAGE.read_text(encoding="utf-8"))
 
 
 def shown() -> list[str]:
-    """The names of the pictures that the page shows."""
+    """Return the names of the pictures that the page shows."""
     return re.findall(r"\]\(pictures/([^)]+)\)", PAGE.read_text(encoding="utf-8"))
 
 

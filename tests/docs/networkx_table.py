@@ -1,6 +1,6 @@
-"""The table of functions in docs/networkx.md, from the table of the backend.
+"""The table of functions in docs/networkx.md, which is generated from the table of the backend.
 
-`python -m tests.docs.networkx_table` writes the table anew between its markers; the rest is written by hand.
+`python -m tests.docs.networkx_table` writes the table between its markers. The rest of the page is written by hand.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _rows() -> str:
 
 
 def page() -> str:
-    """The text of the page with the table as it should be."""
+    """Return the text of the page with the current table."""
     return _TABLE.sub(lambda found: found[1] + _rows() + found[2], PAGE.read_text(encoding="utf-8"))
 
 

@@ -1,6 +1,6 @@
-"""The tables of options in the documents, from the table in vlang.options.
+"""The tables of options in the documents, which are generated from the table in vlang.options.
 
-`python -m tests.docs.option_tables` rewrites them between their markers. The rest of a document is written by hand.
+`python -m tests.docs.option_tables` writes the tables between their markers. The rest of a document is written by hand.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _default(option: Option) -> str:
 
 
 def _written(option: Option) -> str:
-    """An option as written on the command line, with its values."""
+    """Return an option with its values, as on the command line."""
     return _cell(f"`{option.flag}{' ' if option.values else ''}{option.values}`")
 
 
@@ -67,7 +67,7 @@ def _without() -> str:
 
 
 def _policy(policy: Policy) -> str:
-    """The choices of a policy, the methods of its source that are not built, and the other methods in use."""
+    """Return the choices of a policy, the methods of its source that vlang lacks, and the other methods in use."""
     text = f"Source: [{SOURCES[policy.name]}](../runtime/policies/{SOURCES[policy.name]}).\n\n"
     text += _rows(("device", "choice", "why"), (
         ({"cpu": "CPU", "gpu": "GPU"}[device], f"`{one.option}={one.value}`{', fixed' if one.defines else ''}", one.why)
@@ -87,7 +87,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
 
 
 def page(path: Path) -> str:
-    """The text of a document with its current tables."""
+    """Return the text of a document with its current tables."""
     text = path.read_text(encoding="utf-8")
     return _TABLE.sub(lambda found: f"<!-- options: {found[1]} -->\n{TABLES[found[1]]()}<!-- end -->\n", text)
 

@@ -1,7 +1,7 @@
-"""Hooks of MkDocs: pages for the documents outside of docs/, and Markdown as Python-Markdown reads it.
+"""Hooks of MkDocs: they add pages for the documents outside of docs/, and convert Markdown for Python-Markdown.
 
-GitHub shows the same files, so links lead from file to file in the source tree. A link to a file that is a page of the
-site leads to that page; a link to any other file of the tree becomes plain text.
+GitHub shows the same files, so that links lead from file to file in the source tree. A link to a file that is a page of
+the site leads to that page; a link to any other file of the tree becomes plain text.
 """
 
 from __future__ import annotations
@@ -30,20 +30,22 @@ _CODE = re.compile(r"`[^`]*`")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the documents outside of docs/."""
+    """Add the documents outside of docs/."""
     for source, page in OUTSIDE.items():
         files.append(File.generated(config, page, content=(ROOT / source).read_text(encoding="utf-8")))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """The text of a page for Python-Markdown."""
+    """Return the text of a page for Python-Markdown."""
     uri = page.file.src_uri
     return converted(markdown, uri)
 
 
 def converted(markdown: str, page: str) -> str:
-    """The Markdown of the page `page`, a path in the site, with links to pages, and fences for Python's prompts."""
+    """Return the Markdown of `page`, a path in the site, with links to pages. Blocks with Python prompts get a fence
+    with a language.
+    """
     source = PurePosixPath(_SOURCES.get(page, f"docs/{page}"))
     pieces, at = [], 0
     for fence in _FENCE.finditer(markdown):
@@ -53,7 +55,7 @@ def converted(markdown: str, page: str) -> str:
 
 
 def _session(fence: str) -> str:
-    """A block of Python with prompts is a session, which another lexer colours."""
+    """Mark a block of Python with prompts as a session, which another lexer colours."""
     return fence.replace("```python\n>>>", "```pycon\n>>>", 1)
 
 

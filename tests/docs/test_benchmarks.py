@@ -1,4 +1,4 @@
-"""The figures in the documents agree with the records named there."""
+"""The figures in the documents agree with the records that the documents name."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_document_shows_its_records(path: Path, records: tuple[Path, Path, Pat
 
 
 def test_a_changed_record_changes_what_is_shown(records: tuple[Path, Path, Path], tmp_path: Path) -> None:
-    """The row shows the fastest peer, unless its results differ from ours."""
+    """The row shows the fastest peer whose results agree with the results of vlang."""
     cpu, gpu, disk = records
     record = json.loads(cpu.read_text(encoding="utf-8"))
     (figure,) = (f for f in record["figures"] if (f["name"], f["graph"]) == ("bfs", "kron:20"))

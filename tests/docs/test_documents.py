@@ -1,4 +1,4 @@
-"""The documentation is tested: commands, Python sessions, programs and links."""
+"""The commands, Python sessions, programs and links of the documentation work."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _NEEDS = re.compile(r"<!-- needs: (.*) -->")
 
 @pytest.mark.parametrize("path", [pytest.param(p, id=str(p.relative_to(ROOT))) for p in documents()])
 def test_python_session(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The Python blocks of a document are one session."""
+    """The Python blocks of a document form one session, and their outputs are right."""
     found = blocks(path, "python")
     if not found:
         pytest.skip("no Python in it")
@@ -85,7 +85,7 @@ DATA = Path(os.environ.get("VLANG_DATA", ROOT.parent / "shared" / "data"))
 
 @pytest.mark.parametrize("name", stdlib.names())
 def test_example_command_of_a_program(name: str, place: Path) -> None:
-    """The command in a program's comment runs, and its result passes --verify."""
+    """The command in the comment of a program runs, and its result passes --verify."""
     (example,) = re.findall(r"^# Example: (.*)$", stdlib.source(name), re.MULTILINE)
     if "ca-GrQc" in example:
         if not DATA.is_dir():

@@ -1,4 +1,4 @@
-"""The site: it builds without a warning, and examples with values have the values that the page shows."""
+"""The site builds without a warning, and examples with values have the values that the page shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The programs shown in the tutorial are the files that its commands run, in the layout of `vlang fmt`."""
+"""The programs shown in the tutorial equal the files that its commands run, in the layout of `vlang fmt`."""
 
 from __future__ import annotations
 

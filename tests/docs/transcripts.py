@@ -1,4 +1,4 @@
-"""Finds, runs and compares the transcripts in the documentation.
+"""Find, run and compare the transcripts in the documentation.
 
 `python -m tests.docs.transcripts FILE...` writes the current output of the commands into the files. Review the
 difference before you commit it.
@@ -35,12 +35,12 @@ class Block(NamedTuple):
 
 
 def documents() -> list[Path]:
-    """Every document with blocks that are tests."""
+    """Return every document with blocks that are tests."""
     return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def blocks(path: Path, language: str) -> list[Block]:
-    """The blocks of one language in a file."""
+    """Return the blocks of one language in a file."""
     text = path.read_text(encoding="utf-8")
     return [
         Block(m[1], m[2], m.start(2), m.end(2), text.count("\n", 0, m.start(2)) + 1)
@@ -50,24 +50,24 @@ def blocks(path: Path, language: str) -> list[Block]:
 
 
 def commands(block: Block) -> list[str]:
-    """The command lines of a console block."""
+    """Return the command lines of a console block."""
     return [line[2:] for line in block.text.splitlines() if line.startswith("$ ")]
 
 
 def normal(text: str) -> str:
-    """Text without the parts that differ from run to run: times and rates."""
+    """Return a text without the parts that differ from run to run: times and rates."""
     for pattern, replacement in _VARYING:
         text = pattern.sub(replacement, text)
     return "\n".join(line.rstrip() for line in text.splitlines())
 
 
 def replay(block: Block, folder: Path) -> str:
-    """The text of a block with the current output of each command, run in `folder`."""
+    """Return the text of a block with the current output of each command, run in `folder`."""
     return "".join(f"$ {command}\n{_output(command, folder)}" for command in commands(block))
 
 
 def workspace(folder: Path) -> Path:
-    """A folder with the examples and a command `vlang` that runs this tree."""
+    """Return a folder with the examples and a command `vlang` that runs this tree."""
     shutil.copytree(ROOT / "examples", folder / "examples")
     script = folder / "bin" / "vlang"
     script.parent.mkdir()

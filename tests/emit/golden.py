@@ -1,4 +1,4 @@
-"""Golden CUDA texts: `python -m tests.emit.golden` rewrites them with the current output of the compiler."""
+"""Expected CUDA texts. `python -m tests.emit.golden` replaces them with the current output of the compiler."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _FOLDER = Path(__file__).parent / "golden"
 
 
 def golden(name: str) -> str:
-    """The expected text."""
+    """Return the expected text."""
     return (_FOLDER / f"{name}.cu").read_text(encoding="utf-8")
 
 
 def written(name: str) -> str:
-    """The current text of the compiler, without the list of skeletons, which may grow."""
+    """Return the current text of the compiler, without the list of skeletons, which may grow."""
     lines = load(name).explain("cuda").splitlines()
     return "\n".join(lines[lines.index("") + 1 :]) + "\n"
 

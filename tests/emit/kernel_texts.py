@@ -1,9 +1,9 @@
-"""Digests of the LLVM text and PTX of every kernel of the standard library, without names.
+"""Compute digests of the LLVM text and PTX of every kernel of the standard library, without names.
 
 `python tests/emit/kernel_texts.py write FILE [--only NAME...] [--kinds llvm ptx] [--bits 32 64]` runs in a checkout.
 `python tests/emit/kernel_texts.py compare OLD NEW` compares the files of two checkouts, and shows whether a change
-leaves all kernels unchanged. Set PYTHONPATH to the checkout and PYTHONHASHSEED to 0 before both runs: the order of
-numba's instructions depends on sets of names. Each program is compiled in its own process, because numba numbers names
+leaves all kernels unchanged. Set PYTHONPATH to the checkout and PYTHONHASHSEED to 0 before both runs, since the order
+of numba's instructions depends on sets of names. Each program is compiled in its own process, since numba numbers names
 in the order of their use in a process.
 """
 
@@ -28,20 +28,20 @@ _PTX_DEFINED = re.compile(r"(?:\.entry|\.func(?:\s*\([^)]*\))?|\.b(?:8|16|32|64)
 
 
 def _numbered(text: str, pattern: re.Pattern[str]) -> str:
-    """A text in which each name that matches a pattern is replaced by the number of its first appearance."""
+    """Return a text in which each name that matches a pattern is replaced by the number of its first appearance."""
     seen: dict[str, str] = {}
     return pattern.sub(lambda found: found[0][0] + seen.setdefault(found[0], str(len(seen))), text)
 
 
 def llvm_functions(text: str) -> Iterator[str]:
-    """The functions of an optimised module, without names, comments and metadata."""
+    """Return the functions of an optimised module, without names, comments and metadata."""
     text = re.sub(r";.*|!\w+( !\d+)?|#\d+", "", text)
     for body in re.findall(r"^define.*?^}", text, re.MULTILINE | re.DOTALL):
         yield re.sub(r"\s+", " ", _numbered(body, _LLVM_NAME))
 
 
 def ptx_functions(text: str) -> Iterator[str]:
-    """The kernels of a PTX module, without names and comments."""
+    """Return the kernels of a PTX module, without names and comments."""
     text = re.sub(r"//.*", "", text)
     for body in re.split(r"(?=^\.(?:visible|weak|func))", text, flags=re.MULTILINE)[1:]:
         names = "|".join(sorted(map(re.escape, _PTX_DEFINED.findall(body)), key=len, reverse=True)) or r"\b\B"
@@ -49,7 +49,7 @@ def ptx_functions(text: str) -> Iterator[str]:
 
 
 def _modules_of_numba(name: str, bits: int) -> Iterator[str]:
-    """The linked and optimised modules of every exported kernel, without machine code."""
+    """Return the linked and optimised modules of every exported kernel, without machine code."""
     vlang = importlib.import_module("vlang")
     try:
         numba = importlib.import_module("vlang.runtime.compile.compile_numba")
@@ -102,7 +102,7 @@ _KINDS = {"llvm": (_modules_of_numba, llvm_functions), "ptx": (_modules_of_cuda,
 
 
 def write(path: Path, only: list[str], kinds: list[str], bits: list[int]) -> None:
-    """Write {kind: {"NAME BITS": digests}}. Names that are already in the file are not compiled again."""
+    """Write {kind: {"NAME BITS": digests}} to a file. Names that are already in the file are not compiled again."""
     found: dict[str, dict[str, list[str]]] = json.loads(path.read_text()) if path.exists() else {}
     names = only or importlib.import_module("vlang.stdlib").names()
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), max_tasks_per_child=1) as fresh:
@@ -120,7 +120,7 @@ def _digests(kind: str, name: str, bits: int) -> list[str]:
 
 
 def compare(old: Path, new: Path) -> None:
-    """Print how many programs and kernels are equal, and which programs are not."""
+    """Print how many programs and kernels are equal, and which programs differ."""
     before, after = json.loads(old.read_text()), json.loads(new.read_text())
     for kind in sorted(set(before) & set(after)):
         both = sorted(set(before[kind]) & set(after[kind]))
@@ -133,7 +133,7 @@ def compare(old: Path, new: Path) -> None:
 
 
 def main() -> None:
-    """See the module."""
+    """Write or compare digests (see the docstring of the module)."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["write", "compare"])
     parser.add_argument("files", nargs="+", type=Path)

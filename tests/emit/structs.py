@@ -1,4 +1,4 @@
-"""Functions of generated structs run on the CPU: a frame with arrays, and kernels around the functions."""
+"""Run functions of generated structs on the CPU: a frame with arrays, and kernels around the functions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Array = NDArray[Any]
 
 
 class Frame:
-    """The frame of a plan: an array of n elements for every slot. arrays: the arrays of fields by name."""
+    """The frame of a plan, with an array of n elements for every slot. arrays: the arrays of fields by name."""
 
     def __init__(self, plan: Plan, n: int, arrays: Mapping[str, Array]) -> None:
         dtypes = {f"field:{f.name}": f.dtype for f in plan.fields} | {a.slot: a.dtype for a in plan.arrays}

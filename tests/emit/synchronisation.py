@@ -1,9 +1,8 @@
 """The synchronising operations of all kernels, in the order of the text.
 
-`python -m tests.emit.synchronisation` writes `golden/synchronisation.txt` anew.
-
-A run cannot show every lost fence: x86 processors keep the order of stores, and a lost barrier matters in rare
-schedules only. So the list of these operations is fixed by a file. A change of this file needs a reason.
+`python -m tests.emit.synchronisation` writes `golden/synchronisation.txt`. A run cannot show every lost fence: x86
+processors keep the order of stores, and a lost barrier matters only in rare schedules. The file therefore fixes the
+list of these operations, and a change of the file needs a reason.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _CUDA_FUNCTION = re.compile(r"^.*\b__(?:device|global)__\b(?:[^;{(]|\n)*?(\w+|op
 
 
 def kernel_operations(path: str, text: str) -> Iterator[str]:
-    """A line for each function of CPU kernels that synchronises."""
+    """Yield a line for each function of CPU kernels that synchronises."""
     for function in (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)):
         found = list(_operations(function))
         if any("(" in one for one in found):
@@ -35,7 +34,9 @@ def kernel_operations(path: str, text: str) -> Iterator[str]:
 
 
 def _operations(function: ast.FunctionDef) -> Iterator[str]:
-    """The synchronising operations of a function, and the stores and tests of task numbers between them."""
+    """Yield the synchronising operations of a function, and the stores and tests of task numbers between these
+    operations.
+    """
     nodes = sorted((node for node in ast.walk(function) if isinstance(node, (ast.expr, ast.stmt))), key=_place)
     taken = {name.id for node in nodes if isinstance(node, ast.Assign) and _called(node.value) in _TAKING
              for name in node.targets if isinstance(name, ast.Name)}
@@ -60,7 +61,7 @@ def _stored(node: ast.AST) -> bool:
 
 
 def cuda_operations(path: str, text: str) -> Iterator[str]:
-    """A line for each function of CUDA C that synchronises."""
+    """Yield a line for each function of CUDA C that synchronises."""
     text = re.sub(r"//.*", "", text)
     functions = [(found.start(), found[1]) for found in _CUDA_FUNCTION.finditer(text)]
     by_function: dict[tuple[int, str], list[str]] = {}
@@ -72,7 +73,9 @@ def cuda_operations(path: str, text: str) -> Iterator[str]:
 
 
 def _whole(text: str, start: int) -> str:
-    """The expression from `start` to the parenthesis that closes its first one, and a following subscript."""
+    """Return the expression from `start` to the parenthesis that closes its first parenthesis, and a following
+    subscript.
+    """
     depth = 0
     for at in range(start, len(text)):
         depth += {"(": 1, ")": -1}.get(text[at], 0)
@@ -82,7 +85,7 @@ def _whole(text: str, start: int) -> str:
 
 
 def written() -> str:
-    """The operations of all kernels as they are now."""
+    """Return the current operations of all kernels."""
     lines: list[str] = []
     for folders, pattern, operations in ((_CPU, "*.py", kernel_operations), (_CUDA, "*.cuh", cuda_operations)):
         for path in sorted(path for folder in folders for path in (ROOT / folder).glob(pattern)):

@@ -34,7 +34,7 @@ Array = NDArray[Any]
 
 
 def expressions(type_: str) -> list[str]:
-    """Expressions of two values of a type, each with the type of its result."""
+    """Return expressions of two values of a type, each with the type of its result."""
     texts = [f"{type_} = {text}" for text in ANY] + [f"bool = {text}" for text in TESTS]
     texts += [f"{type_} = {text}" for text in INTEGERS if type_ not in FLOATS]
     texts += [f"{type_} = -a"]
@@ -49,7 +49,7 @@ def expressions(type_: str) -> list[str]:
 
 
 def values(type_: str) -> list[Any]:
-    """The smallest and largest values, values around zero, and some between."""
+    """Return the smallest and largest values, values around zero, and some values between them."""
     if type_ in FLOATS:
         return [0.0, -0.0, 1.0, -1.5, 2.25, 1e30, -1e30, 1e-40, np.inf, -np.inf, np.nan, 3e9, 7.0]
     info = np.iinfo(np.dtype(f"{type_[0]}{int(type_[1:]) // 8}"))
@@ -59,7 +59,7 @@ def values(type_: str) -> list[Any]:
 
 @functools.cache
 def program(type_: str) -> tuple[Program, Plan, Library]:
-    """A program that computes every expression of two input fields."""
+    """Return a program that computes every expression of two input fields."""
     lines = ["program p", f"vertex a: {type_}", f"vertex b: {type_}", "vertex s: i32"]
     lines += [f"vertex r{i}: {text}" for i, text in enumerate(expressions(type_))]
     made = compile("\n".join(lines))

@@ -1,4 +1,4 @@
-"""Atomic operations on cells (accumulators as words in memory) give the result of `merge` on accumulators."""
+"""Atomic operations on cells (accumulators as words in memory) give the same result as `merge` on accumulators."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ ENTRY = """extern "C" __global__ void compare_all(u64* frame, const u32* order, 
 
 
 def gathers() -> list[str]:
-    """One gather for each reduction and type that CPUs run."""
+    """Return one gather for each reduction and type that CPUs run."""
     found = []
     for name, rule in REDUCTIONS.items():
         if rule.holistic:
@@ -73,7 +73,7 @@ def gathers() -> list[str]:
 
 @functools.cache
 def plan_of_all() -> Plan:
-    """A pass with all gathers."""
+    """Return a pass with all gathers."""
     lines = ["program p(base: u32 = 5)", *(text for _, text in DECLARED.values()), "vertex on: bool",
              *(f"vertex {c}_{t}: {t}" for t in TYPES for c in "xy")]
     lines += ["vertex seen: int = 0", "repeat 1 times:"]
@@ -83,7 +83,7 @@ def plan_of_all() -> Plan:
 
 @functools.cache
 def library() -> Library:
-    """The compiled comparison, which runs in one thread."""
+    """Return the compiled comparison, which runs in one thread."""
     return compile_text(plan_of_all().text + KERNEL, {"compare_all": ENTRY})
 
 

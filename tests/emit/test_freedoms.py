@@ -1,4 +1,5 @@
-"""Push, early exit and priority are granted exactly if the facts permit them, and otherwise refused with a reason."""
+"""Push, early exit and priority are granted exactly if the facts permit them. Otherwise they are refused with a reason.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ PROGRAMS = Path(__file__).resolve().parent.parent / "reference" / "design"
 
 
 def of_loops(text: str, given: frozenset[str] = frozenset()) -> list[GpuStage]:
-    """The passes over edges of a program's loops."""
+    """Return the passes over edges of a program's loops."""
     program = compile(text)
     plan = program.plan(frozenset(e.name for e in program.edges), given, target="cuda")
     return [s.gpu for s in plan.stages if s.gpu and s.domain and s.gpu.push_reason[:9] != "runs once"]

@@ -1,4 +1,5 @@
-"""The CUDA text of three programs, in a form for readers; `python -m tests.emit.golden` writes it anew."""
+"""The CUDA texts of three programs equal the expected texts. `python -m tests.emit.golden` writes the expected texts.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A new way of a GPU takes one file for its text and one file for its runs, and can then be selected and explained."""
+"""A new execution way on a GPU needs one file for its text and one file for its runs; then it can be selected and
+explained.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,11 @@ class PlodText(GpuWayText):
     name = "plod"
 
     def switches(self) -> Mapping[str, int]:
-        """Constants for the skeleton."""
+        """Return constants for the skeleton."""
         return {"PLODS": 7}
 
     def members(self) -> Sequence[Function]:
-        """The functions that the skeleton calls."""
+        """Return the functions that the skeleton calls."""
         return [Function("plod", (), "u32(7)", "u32 plod(const Env& env)")]
 
 
@@ -40,7 +42,7 @@ class PlodWay(FullWay):
     modes: tuple[str, ...] = ("plod",)
 
     def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
-        """The reason why a loop cannot use this way; "" if the loop can use it."""
+        """Return the reason why a loop cannot use this way; "" if it can."""
         return "" if options.mode == "plod" else "another mode was requested"
 
 

@@ -52,7 +52,7 @@ def test_what_several_workers_write_lies_in_lines_of_its_own() -> None:
 
 # ------------------------------------------------------------------------------------------------------------ the GPU
 def members(struct: str) -> list[str]:
-    """The words of a struct of the kernels, in order."""
+    """Return the words of a struct of the kernels, in order."""
     found = re.search(rf"struct {struct} {{\n(.*?)\n}};", SOURCE, re.DOTALL)
     assert found is not None
     names: list[str] = []
@@ -64,7 +64,7 @@ def members(struct: str) -> list[str]:
 
 
 def constants() -> dict[str, int]:
-    """The constants and enumerators of the kernels that are plain numbers."""
+    """Return those constants and enumerators of the kernels that are plain numbers."""
     found: dict[str, int] = {}
     plain = r"^(?:\[\[maybe_unused\]\] )?constexpr (?:u32|u64|int) (\w+) = ([\w+*/ ()]+);"
     for name, value in re.findall(plain, SOURCE, re.MULTILINE):

@@ -1,4 +1,6 @@
-"""The programs of the library with integers that may overflow their type; all other integers use plain instructions."""
+"""In programs of the library, integers that may overflow their type use checked instructions. All other integers use
+plain instructions.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,8 @@ SCC = ("scc", "add_sizes")  # indegree + outdegree, once a vertex outside of the
 @pytest.mark.parametrize(("sizes", "expected"), list(zip(
     SIZES, [set(), {TRIANGLES, SCC}, {TRIANGLES, SCC}])))
 def test_kernels_of_the_library_are_plain(sizes: Sizes, expected: set[tuple[str, str]]) -> None:
-    """The remaining calls of overflow functions are outside of loops over edges.
-
-    Kernels for small graphs have no such calls.
+    """The calls of overflow functions that remain are outside of loops over edges. Kernels for small graphs have no
+    such calls.
     """
     found = set()
     for name in stdlib.names():
@@ -34,7 +35,7 @@ def test_kernels_of_the_library_are_plain(sizes: Sizes, expected: set[tuple[str,
 
 @pytest.mark.parametrize("target", ["numba", "cuda"])
 def test_a_conversion_to_exactly_the_values_of_a_type_is_plain(target: str) -> None:
-    """`& 255` fits u8 as `& 127` does; no comparison is needed for either."""
+    """`& 255` fits u8, and `& 127` also does, so that neither needs a comparison."""
     text = "program p\nvertex x: u8 = u8(degree & {0})\nvertex y: i8 = i8((degree & {1}) - {2})\n"
     narrow, full = (str(vlang.compile(text.format(*most)).plan(frozenset(), target=target).text)
                     for most in ((127, 127, 126), (255, 255, 128)))

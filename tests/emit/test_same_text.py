@@ -1,4 +1,4 @@
-"""Generated code depends on the program only: text and cache keys are the same for every hash seed of a process."""
+"""Generated code depends only on the program: text and cache keys are the same for every hash seed of a process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ for name in stdlib.names():
 
 
 def written(seed: int) -> list[str]:
-    """A line for each program of the library and each target, from a process with the given hash seed."""
+    """Return a line for each program of the library and each target, from a process with the given hash seed."""
     env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": str(seed)}
     done = subprocess.run([sys.executable, "-c", WRITES], env=env, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""Skeletons are parsed once. The names that skeletons define and call decide which functions a pass must provide."""
+"""Skeletons are parsed once. The names that skeletons define and call determine which functions a pass must provide."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_function_without_a_hole_is_refused() -> None:
 
 @pytest.fixture
 def unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty cache directory, and the state of a process that has not read the skeletons."""
+    """Provide an empty cache directory, and the state of a process that has not read the skeletons."""
     monkeypatch.setattr(kept, "cache_dir", lambda: tmp_path)
     skeleton._loaded.cache_clear()
     yield tmp_path

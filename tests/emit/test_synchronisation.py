@@ -12,14 +12,16 @@ from tests.mutation.plan import AREAS
 
 
 def test_operations_are_the_listed_ones() -> None:
-    """If a change is meant, `python -m tests.emit.synchronisation` writes the list anew; the commit says why."""
+    """The operations equal the listed ones. After an intended change, `python -m tests.emit.synchronisation` writes the
+    list, and the commit gives the reason.
+    """
     before, now = GOLDEN.read_text(encoding="utf-8").splitlines(), written().splitlines()
     assert before == now, "\n".join(difflib.unified_diff(before, now, "listed", "now", n=0, lineterm=""))
 
 
 @pytest.mark.parametrize("suffix", [".py", ".cuh"])
 def test_every_planted_race_changes_the_list(suffix: str) -> None:
-    """The races that `tests.mutation` can plant in skeletons and in kernels of the runtime."""
+    """Every race that `tests.mutation` can plant in skeletons and in kernels of the runtime changes the list."""
     operations = kernel_operations if suffix == ".py" else cuda_operations
     (area,) = [area for area in AREAS if area.kind == "races"]
     count = 0

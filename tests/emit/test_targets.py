@@ -1,4 +1,4 @@
-"""Every program is written for both targets, or refused by both with the same message."""
+"""Every program is either written for both targets or refused by both with the same message."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DESIGN = sorted((ROOT / "tests" / "reference" / "design").glob("*.vp"))
 
 
 def plans(program: Program, precision: int = 32) -> tuple[Plan | str, Plan | str]:
-    """The plans for numba and CUDA, or the message of the refusal."""
+    """Return the plans for numba and CUDA, or the message that refuses the program."""
     found: list[Plan | str] = []
     for target in ("numba", "cuda"):
         try:
@@ -31,7 +31,7 @@ def plans(program: Program, precision: int = 32) -> tuple[Plan | str, Plan | str
 
 
 def assert_alike(program: Program, precision: int = 32) -> None:
-    """The two plans describe the same run."""
+    """Assert that two plans describe the same run."""
     numba, cuda = plans(program, precision)
     if isinstance(cuda, str) and "on a GPU, " in cuda:  # what no GPU runs yet
         assert not isinstance(numba, str)
@@ -85,7 +85,9 @@ def test_skeletons_stand_before_what_is_generated() -> None:
 
 
 def test_many_lets_are_few_functions() -> None:
-    """numba takes 15 ms per function, and quadratic time in the branches of one function."""
+    """Many `let`s become few functions. numba takes 15 ms per function, and time quadratic in the branches of one
+    function.
+    """
     lets = [f"let y{i} = y{i - 1} + {'max(v.indegree for v in vertices)' if i == 30 else i}" for i in range(1, 60)]
     program = compile("\n".join(["program lets", "vertex x: int = 0", "let y0 = 1", *lets, "apply x = y59"]))
     text = program.plan(frozenset(), frozenset()).text

@@ -171,7 +171,7 @@ print("right", work() == 3)
 
 
 def python(code: str, cache: Path | None, *args: object) -> str:
-    """The output of a Python text in a new process. cache: its cache directory."""
+    """Run a Python text in a new process, and return its output. cache: the cache directory of the process."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **({"VLANG_CACHE": str(cache)} if cache else {})}
     done = subprocess.run([sys.executable, "-W", "error", "-c", code, *map(str, args)], capture_output=True, text=True,
                           timeout=120, env=environment)  # fmt: skip
@@ -190,7 +190,7 @@ def test_the_next_call_is_right(what: str, tmp_path: Path) -> None:
 
 
 def test_the_first_call_of_a_process(tmp_path: Path) -> None:
-    """The first call also imports modules and loads numba."""
+    """The first call of a process can also be interrupted, while it imports modules and loads numba."""
     seed = random.randrange(1 << 30)
     print(f"seed {seed}")
     draw = random.Random(seed)
@@ -199,7 +199,7 @@ def test_the_first_call_of_a_process(tmp_path: Path) -> None:
 
 
 def interrupt_when(event: threading.Event) -> threading.Thread:
-    """Start a thread that interrupts this one when an event is set."""
+    """Start a thread that interrupts the current thread when an event is set."""
     def send() -> None:
         event.wait()
         time.sleep(0.02)
@@ -212,7 +212,9 @@ def interrupt_when(event: threading.Event) -> threading.Thread:
 
 @pytest.mark.parametrize("restarts", [False, True])
 def test_what_must_complete_does(restarts: bool) -> None:
-    """A section that must complete does so. restarts: the system restarts waits after SIGINT, as polars requests."""
+    """A section that must complete is not interrupted. restarts: whether the system restarts waits after SIGINT, as
+    polars requests.
+    """
     begun, free, ended = threading.Event(), threading.Event(), threading.Event()
 
     def work() -> None:

@@ -1,4 +1,4 @@
-"""The next run that writes in a folder removes temporary files of killed runs there, and no other files."""
+"""The next run that writes in a folder removes the temporary files of killed runs, and no other files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def write(path: Path, text: str = "whole") -> None:
 
 
 def writer(path: Path) -> subprocess.Popen[str]:
-    """A process that has begun to write `path` and waits until its standard input is closed."""
+    """Start a process that begins to write `path`, and then waits until its standard input is closed."""
     process = subprocess.Popen([sys.executable, "-c", WRITES, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                text=True, env={**os.environ, "PYTHONPATH": str(ROOT)})  # fmt: skip
     assert process.stdout is not None
@@ -68,7 +68,7 @@ def test_the_next_run_removes_what_a_killed_one_left(tmp_path: Path) -> None:
 
 
 def test_only_our_own_files_are_removed(tmp_path: Path) -> None:
-    """Files are recognised by name, kind, owner and lock."""
+    """Only temporary files of vlang are removed. They are recognised by name, kind, owner and lock."""
     (tmp_path / f".gone{ENDING}").write_text("left by a killed run")
     (tmp_path / f"visible{ENDING}").write_text("another name")
     (tmp_path / f".other{ENDING}0").write_text("another name")
@@ -103,7 +103,7 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_long_names_can_be_written(tmp_path: Path) -> None:
-    """A name may have 255 bytes. The temporary name is cut to fit, even inside a character."""
+    """A file name of 255 bytes can be written. The temporary name is cut to fit, even inside of a character."""
     name = "é" * 127
     write(tmp_path / name)
     assert names(tmp_path) == {name}
@@ -113,7 +113,7 @@ def test_long_names_can_be_written(tmp_path: Path) -> None:
 def test_an_interrupt_while_the_file_is_created_leaves_nothing(
     step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Right after each call of the system."""
+    """An interrupt directly after any system call leaves no file."""
     (tmp_path / "graph.npz").write_bytes(b"old")
     whole = getattr(os, step)
 

@@ -1,4 +1,4 @@
-"""Whole processes: interrupts, forks, too little memory and full disks; and global state that stays unchanged."""
+"""Whole processes: interrupts, forks, too little memory, full disks, and global state that must stay unchanged."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ def said(code: str, **more: Any) -> str:
 
 
 def test_interrupts_in_the_middle_of_runs() -> None:
-    """KeyboardInterrupt is raised, the threads end or sleep, and the next run gives the right result."""
+    """After an interrupt, KeyboardInterrupt is raised, the threads end or sleep, and the next run gives the right
+    result.
+    """
     code = LONG + """
 for delay in (0.05, 0.1, 0.13, 0.2):
     threading.Timer(delay, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
@@ -60,7 +62,7 @@ print("done")
 
 @pytest.mark.parametrize("gap", [0.0, 0.0005, 0.002])
 def test_interrupts_in_quick_succession(gap: float) -> None:
-    """Further interrupts while the threads of the run finish: no memory in use by a thread is freed."""
+    """If more interrupts arrive while the threads of the run finish, no memory that a thread uses is freed."""
     code = LONG + """
 try:
     try:
@@ -106,7 +108,7 @@ print(np.array_equal(long(again, max_rounds=3, threads=8).x, alone))
 
 
 def test_forks() -> None:
-    """A forked child can run programs, even if another thread was running one at the fork."""
+    """A forked child can run programs, even if another thread was running a program at the fork."""
     code = LONG + """
 def child():
     number = os.fork()
@@ -180,7 +182,7 @@ def test_an_interrupted_command(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of address space are Linux's")
 def test_too_little_memory() -> None:
-    """Too little memory gives one line and status 1, wherever the allocation fails."""
+    """If memory does not suffice, the command prints one line and ends with status 1, wherever the allocation fails."""
     warm = command("run", "pagerank", "uniform:19", "--max-rounds", "1", "-q")
     assert warm.wait(timeout=120) == 0
     for megabytes in (520, 580):
@@ -198,7 +200,7 @@ def test_too_little_memory() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of address space are Linux's")
 @pytest.mark.parametrize("megabytes", [60, 200])
 def test_too_little_address_space_to_begin(megabytes: int) -> None:
-    """If libraries cannot be loaded for lack of address space, the message says which limit to raise."""
+    """If libraries cannot be loaded for lack of address space, the message names the limit to raise."""
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
 

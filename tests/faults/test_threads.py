@@ -1,4 +1,4 @@
-"""Several threads load kernels, run programs and build graphs at the same time."""
+"""Several threads can load kernels, run programs and build graphs at the same time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from vlang.syntax.lark_tree import raw_tree
 
 
 def together(count: int, work: Callable[[int], Any]) -> list[Any]:
-    """The results of `count` calls of `work`, which all start at the same moment. Call k gets the argument k."""
+    """Start `count` calls of `work` at the same moment, and return their results. Call k gets the argument k."""
     barrier = threading.Barrier(count)
 
     def one(number: int) -> Any:
@@ -52,7 +52,9 @@ def random_graph(seed: int, n: int = 3000, m: int = 20_000) -> Graph:
 
 
 def test_one_program_from_many_threads() -> None:
-    """Threads share a Program and a graph that is not yet built. Each run, with its own arguments, is right."""
+    """Threads share a Program and a graph that is not built yet. The result of each run, with its own arguments, is
+    right.
+    """
     program, graph = load("sssp"), random_graph(1)
     modes = ("auto", "pull", "notify-pull")
     options: list[dict[str, Any]] = [{"threads": 1 + k % 3, "mode": modes[k % 3], "schedule": "rounds"}
@@ -75,7 +77,7 @@ def test_programs_compiled_at_once() -> None:
 
 
 def test_texts_parsed_at_once() -> None:
-    """Several threads can parse at once, because the parser has no shared state."""
+    """Several threads can parse at the same time, since the parser has no shared state."""
     texts = [stdlib.path(name).read_text(encoding="utf-8") for name in stdlib.names()]
     want = [raw_tree(text) for text in texts]
     interval = sys.getswitchinterval()

@@ -1,6 +1,6 @@
-"""Random programs, each with several graphs, and a test of one case: the engine against the interpreter.
+"""Random programs, each with several graphs, and a test that compares the engine with the interpreter on one case.
 
-A case is a file: `tests/found/NAME.vp`, next to NAME.json with the graph and the other inputs.
+A case is a file `tests/found/NAME.vp`, next to NAME.json with the graph and the other inputs.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _KINDS = (programs, wide_programs, nested_programs, wide_programs, value_program
 
 @dataclass(frozen=True, eq=False)
 class Fuzzed:
-    """One run.
+    """The inputs of one run.
 
     Attributes:
         text: The program.
@@ -74,12 +74,13 @@ class Fuzzed:
 
 
 def examples(least: int) -> int:
-    """The number of programs that a test of Hypothesis runs: `least`, or a tenth of VLANG_FUZZ if that is more."""
+    """Return the number of programs that a test of Hypothesis runs: `least`, or a tenth of VLANG_FUZZ if this is more.
+    """
     return max(least, int(os.environ.get("VLANG_FUZZ", "0")) // 10)
 
 
 def drawn(seed: int, count: int) -> list[Generated]:
-    """`count` programs, of each kind in turn. The same seed gives the same programs."""
+    """Return `count` programs, of each kind in turn. The same seed gives the same programs."""
     found: list[list[Generated]] = []
     for number, kind in enumerate(_KINDS):
         found.append(_drawn(kind(), 1000 * seed + number, -(-count // len(_KINDS))))
@@ -87,9 +88,9 @@ def drawn(seed: int, count: int) -> list[Generated]:
 
 
 def _drawn(strategy: st.SearchStrategy[Generated], seed: int, count: int) -> list[Generated]:
-    """Distinct programs drawn by Hypothesis.
+    """Return distinct programs drawn by Hypothesis.
 
-    The function does not run the programs, so nothing fails and nothing is shrunk.
+    The function does not run the programs, so that nothing fails and nothing is shrunk.
     """
     found: dict[str, Generated] = {}
 
@@ -105,7 +106,7 @@ def _drawn(strategy: st.SearchStrategy[Generated], seed: int, count: int) -> lis
 
 
 def variants(made: Generated, count: int = GRAPHS, precision: int = 32) -> Iterator[Fuzzed]:
-    """The program on its own graph and on other graphs with the same kinds of columns.
+    """Yield the program with its own graph, and with other graphs that have the same kinds of columns.
 
     The other graphs are reversed, denser with half of the edges at one vertex, larger, or have all edges in both
     directions.
@@ -122,7 +123,7 @@ def variants(made: Generated, count: int = GRAPHS, precision: int = 32) -> Itera
 
 
 def _like(graph: RefGraph, n: int, m: int, number: int, rng: np.random.Generator) -> RefGraph:
-    """A random graph with the columns of another graph. number: the number of the variant."""
+    """Return a random graph with the columns of another graph. number: the number of the variant."""
     directed = number % 4 != 3
     ends = rng.integers(0, n, (m, 2))
     if number % 4 == 2 and n:
@@ -141,16 +142,16 @@ def _column(column: Any, m: int, rng: np.random.Generator) -> Any:
 
 
 def judge(case: Fuzzed, program: Program | None = None, cut: int = 0, gpu: bool = False) -> None:
-    """Compare the engine, run in two ways, with the interpreter.
+    """Compare the engine with the interpreter: with two sets of options on the CPU, or with one set on an emulated GPU.
 
     Args:
         case: The program with its inputs.
         program: The compiled text, if it exists already.
-        cut: Chooses the ways. Odd values of `cut` also use many workers on few vertices.
-        gpu: Run on an emulated GPU, in one way.
+        cut: The number of the first set of options. With odd numbers, a CPU run uses many workers on few vertices.
+        gpu: Whether to run on an emulated GPU instead of the CPU.
 
-    Raises AssertionError, or the errors of the engine or the compiler. If the result of a declared reduction does not
-    fit its type, engine and interpreter must both raise an error.
+    Raises AssertionError if results differ, and the errors of the engine or the compiler. If the result of a declared
+    reduction does not fit its type, engine and interpreter must both raise an error.
     """
     program = program or compile(case.text, precision=case.precision)
     given_case = Case(case.graph, case.params, case.fields)
@@ -175,7 +176,7 @@ def judge(case: Fuzzed, program: Program | None = None, cut: int = 0, gpu: bool 
 
 @contextmanager
 def _crowded(so: bool) -> Iterator[None]:
-    """If `so` is true, launches inside the context use all workers for any amount of work."""
+    """Return a context manager in which launches use all workers for any amount of work, if `so` is true."""
     before = launch._SMALL, push._SMALL, reach._NARROW
     if so:
         launch._SMALL = push._SMALL = reach._NARROW = 0
@@ -189,13 +190,13 @@ def _crowded(so: bool) -> Iterator[None]:
 
 
 def save_case(case: Fuzzed, folder: Path, name: str, why: str) -> Path:
-    """Save a case; returns the path of its program.
+    """Save a case; return the path of its program.
 
     Args:
         case: The case.
         folder: The directory for both files.
         name: The name of the files.
-        why: A line about the reason, for readers.
+        why: A line with the reason, for readers of the file.
     """
     src, dst, columns = listed_once(case.graph)
     text = {

@@ -1,8 +1,8 @@
-"""A long run of random programs: `python -m tests.fuzz.long --count 2000 --seed 7 --results FILE`.
+"""Test many random programs: `python -m tests.fuzz.long --count 2000 --seed 7 --results FILE`.
 
 Programs are drawn in chunks, each with its own seed. Each completed chunk is a line of FILE, so that a stopped run
-continues with the next chunk. Each program runs on five graphs with two sets of CPU options, every eighth program with
-64 bits, and every 25th also on an emulated GPU. A failing case is made smaller and saved next to FILE.
+continues with the next chunk. Each program runs on five graphs with two sets of CPU options. Every eighth program has
+64 bits, and every 25th program also runs on an emulated GPU. A failing case is made smaller and saved next to FILE.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class Tally:
 
 
 def precision_of(number: int) -> int:
-    """The number of bits of `int` and `float` for program `number`."""
+    """Return the number of bits of `int` and `float` for program `number`."""
     return 64 if number % _WIDE_EVERY == _WIDE_EVERY - 1 else 32
 
 
 def fails_as(error: Exception, cut: int, gpu: bool = False) -> Callable[[Fuzzed], bool]:
-    """A function that says whether a case fails with an error of the same kind."""
+    """Return a function that returns whether a case fails with an error of the same kind."""
     def fails(case: Fuzzed) -> bool:
         try:
             judge(case, cut=cut, gpu=gpu)
@@ -58,14 +58,14 @@ def fails_as(error: Exception, cut: int, gpu: bool = False) -> Callable[[Fuzzed]
 
 
 def tried(made: Generated, number: int, folder: Path, name: str, gpu: bool) -> Iterator[str]:
-    """Run one program on its graphs. Yields a line for the first failing case, which is made smaller and saved.
+    """Run one program on its graphs. Yield a line for the first failing case, which is made smaller and saved.
 
     Args:
         made: The program.
-        number: The number of the program, which decides its precision.
-        folder: Where a failing case is saved.
-        name: The name of its files.
-        gpu: Run it on an emulated GPU.
+        number: The number of the program, which determines its precision.
+        folder: The folder in which a failing case is saved.
+        name: The name of the files of a failing case.
+        gpu: Whether the program also runs on an emulated GPU.
     """
     program: Program | None = None
     for cut, case in enumerate(variants(made, GRAPHS, precision_of(number))):

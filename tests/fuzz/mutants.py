@@ -36,7 +36,7 @@ _TYPES = ("int", "float", "bool", "vertex", *(f"{letter}{bits}" for letter in "i
 
 
 def mutated(seed: int) -> tuple[str, str]:
-    """The name of a program of the library, and a mutant of its text."""
+    """Draw a program of the library and a mutant of its text; return the name of the program and the mutant."""
     rng = random.Random(seed)
     text = mutant(seed)
     for _ in range(rng.choice([0, 1, 1, 2])):
@@ -53,14 +53,14 @@ def mutated(seed: int) -> tuple[str, str]:
 
 
 def _case(name: str, text: str, seed: int) -> Case | None:
-    """Those inputs of the original program whose names the mutant still has."""
+    """Return the inputs of the original program whose names also occur in the mutant."""
     made = case(name, random_graph(seed), seed % 3)
     return made and replace(made, params={key: value for key, value in made.params.items()
                                           if re.search(rf"\b{key}\b", text)})
 
 
 def _of_nan(program: Program, given: Case) -> bool:
-    """Whether the run computes or compares a NaN; the language does not define `min` and `max` of a NaN."""
+    """Return whether the run computes or compares a NaN. The language does not define `min` and `max` of a NaN."""
     try:
         engine_run(program, given, check=True)
     except CheckError as error:
@@ -71,7 +71,7 @@ def _of_nan(program: Program, given: Case) -> bool:
 
 
 def judged(seed: int) -> str:
-    """The outcome of a mutant, in a few words. Raises AssertionError if engine and interpreter differ."""
+    """Return the outcome of a mutant, in a few words. Raises AssertionError if engine and interpreter differ."""
     name, text = mutated(seed)
     given = None if name not in stdlib.names() or answer(text) else _case(name, text, seed)
     if given is None:

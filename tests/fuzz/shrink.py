@@ -1,7 +1,8 @@
-"""Smaller cases that still fail: graphs with fewer vertices and edges, programs with fewer statements and parts.
+"""Search for smaller cases that still fail: graphs with fewer vertices and edges, programs with fewer statements and
+parts.
 
-Every step proposes a smaller case and takes it if it still fails (Zeller and Hildebrandt, Simplifying and isolating
-failure-inducing input, IEEE TSE 2002). The search ends when no smaller case fails or no tries are left.
+Every step proposes a smaller case, and continues with this case if it still fails (Zeller and Hildebrandt, Simplifying
+and isolating failure-inducing input, IEEE TSE 2002). The search ends when no smaller case fails or no tries are left.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Fails = Callable[[Fuzzed], bool]
 
 
 def shrunk(case: Fuzzed, fails: Fails, tries: int = 400) -> Fuzzed:
-    """The smallest failing case found within a number of tries."""
+    """Return the smallest failing case found within a number of tries."""
     left = [tries]
 
     def bad(other: Fuzzed) -> bool:
@@ -42,7 +43,7 @@ def shrunk(case: Fuzzed, fails: Fails, tries: int = 400) -> Fuzzed:
 
 
 def _fixpoint(case: Fuzzed, step: Callable[[Fuzzed], Iterator[Fuzzed]], bad: Fails) -> Fuzzed:
-    """Take the first proposal that still fails, and repeat until none fails."""
+    """Continue with the first proposal that still fails, until no proposal fails."""
     while True:
         smaller = next((other for other in step(case) if bad(other)), None)
         if smaller is None:
@@ -54,7 +55,7 @@ def _fixpoint(case: Fuzzed, step: Callable[[Fuzzed], Iterator[Fuzzed]], bad: Fai
 
 
 def _smaller_graphs(case: Fuzzed) -> Iterator[Fuzzed]:
-    """Cases without some vertices and their edges, then cases without a half, a quarter, ... of the edges."""
+    """Yield cases without some vertices and their edges, then cases without a half, a quarter, ... of the edges."""
     n = case.graph.n
     for first, last in [(1, n), (n // 2, n), *((v, v + 1) for v in range(n - 1, -1, -1))]:
         if first < last and last - first < n:
@@ -69,7 +70,9 @@ def _smaller_graphs(case: Fuzzed) -> Iterator[Fuzzed]:
 
 
 def _without(case: Fuzzed, first: int, last: int) -> Iterator[Fuzzed]:
-    """The case without vertices [first, last), unless a parameter names one of them. Later vertices are renumbered."""
+    """Yield the case without the vertices first..last - 1, unless a parameter names one of them. Later vertices are
+    renumbered.
+    """
     fewer = last - first
     named = _vertices(case)
     if any(first <= v < last for values in named.values() for v in values):
@@ -88,7 +91,7 @@ def _without(case: Fuzzed, first: int, last: int) -> Iterator[Fuzzed]:
 
 
 def _vertices(case: Fuzzed) -> dict[str, list[int]]:
-    """The vertices in parameters."""
+    """Return the vertices that parameters name."""
     found: dict[str, list[int]] = {}
     for param in parse(case.text, "found.vp").params:
         if param.name in case.params and param.type is not None and param.type.kind in ("vertex", "vertices"):
@@ -98,14 +101,14 @@ def _vertices(case: Fuzzed) -> dict[str, list[int]]:
 
 
 def _with_edges(case: Fuzzed, kept: Any, columns: dict[str, Any]) -> Fuzzed:
-    """The case with some of its edges and their column values."""
+    """Return the case with some of its edges and their column values."""
     src, dst, _ = listed_once(case.graph)
     edges = list(zip(src[kept].tolist(), dst[kept].tolist(), strict=True))
     return replace(case, graph=ref_graph(case.graph.n, edges, case.graph.directed, **columns))
 
 
 def _smaller_values(case: Fuzzed) -> Iterator[Fuzzed]:
-    """Cases with 0 or 1 in parameters, columns and fields."""
+    """Yield cases with 0 or 1 in parameters, columns and fields."""
     for name, value in case.params.items():
         simpler: tuple[Any, ...] = ([], value[1:]) if isinstance(value, list) else (0, 1)
         for simple in simpler:
@@ -124,7 +127,9 @@ def _smaller_values(case: Fuzzed) -> Iterator[Fuzzed]:
 
 
 def _correct(case: Fuzzed, text: str) -> Iterator[Fuzzed]:
-    """The case with another text, if it is a correct program, without inputs that the text does not declare."""
+    """Yield the case with another text, without inputs that the text does not declare. Yield nothing if the text is not
+    a correct program.
+    """
     try:
         checked = check(parse(text, "found.vp"))
     except ProgramError:
@@ -137,7 +142,7 @@ def _correct(case: Fuzzed, text: str) -> Iterator[Fuzzed]:
 
 
 def _fewer_statements(case: Fuzzed) -> Iterator[Fuzzed]:
-    """Cases without a line and its block, with its block only, or without a parameter."""
+    """Yield cases without a line and its block, with only its block, or without a parameter."""
     lines = case.text.splitlines()
     for first in range(len(lines) - 1, 0, -1):
         depth, last = _depth(lines[first]), first + 1
@@ -163,7 +168,7 @@ def _joined(lines: list[str]) -> str:
 
 
 def _simpler_expressions(case: Fuzzed) -> Iterator[Fuzzed]:
-    """Cases with an expression replaced by a part of it or a constant, or without a condition."""
+    """Yield cases in which an expression is replaced by one of its parts or a constant, or a condition is missing."""
     text = case.text
     seen: set[tuple[int, int]] = set()
     for node in _expressions(parse(text, "found.vp")):
@@ -182,7 +187,7 @@ def _simpler_expressions(case: Fuzzed) -> Iterator[Fuzzed]:
 
 
 def _expressions(node: Any) -> Iterator[Any]:
-    """Every expression in a tree, outer ones first."""
+    """Yield every expression in a tree, outer expressions first."""
     for child in _children(node, every=True):
         if isinstance(child, t.Expr):
             yield child
@@ -190,7 +195,7 @@ def _expressions(node: Any) -> Iterator[Any]:
 
 
 def _children(node: Any, every: bool = False) -> Iterator[Any]:
-    """The nodes inside a node; only expressions, unless `every` is true."""
+    """Yield the nodes inside of a node: only expressions, unless `every` is true."""
     for name in node.__dataclass_fields__:
         value = getattr(node, name)
         for child in value if isinstance(value, tuple) else (value,):

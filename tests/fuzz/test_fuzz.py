@@ -1,7 +1,8 @@
-"""Differential fuzzing: random typed programs, each on five graphs, in the engine and in the interpreter.
+"""Differential fuzzing: random typed programs, each on five graphs, give the same results in the engine and in the
+interpreter.
 
-`python -m tests.fuzz.long` draws thousands. A failing case is made smaller and saved in tests/found, where it becomes
-a test.
+`python -m tests.fuzz.long` tests thousands of programs. A failing case is made smaller and saved in tests/found, where
+it becomes a test.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ def _outcome(case: Fuzzed) -> dict[str, bytes]:
 
 
 def test_a_planted_bug_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The case compares two interpreters. In one interpreter, integer subtraction is wrong when the result is -2."""
+    """A planted bug is found, and the failing case becomes small. The test compares two interpreters; in one of them,
+    integer subtraction is wrong if the result is -2.
+    """
     right = operators.binary
 
     def wrong(op: str, a: Value, b: Value, precision: int, wrap: bool = False) -> Value:

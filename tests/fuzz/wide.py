@@ -1,9 +1,10 @@
 """Random programs over the whole language: the forms of `nested_programs` and all other forms.
 
 The programs have every numeric type, declared reductions of scalars and tuples, tuples of two to four parts in
-fixpoints and gathers, vectors of every kind, HyperLogLog counters, fields of distant vertices, sets, globals that
-later statements read, `until` without a bound, loops over changes of integers and floats, several fields in one
-declaration, functions with defaults, and contracts. All values are exact except those of fields of kind "real".
+fixpoints and gathers, vectors of every kind, HyperLogLog counters, and fields of vertices that are no neighbours. They
+also have sets, globals that later statements read, `until` without a bound, loops over changes of integers and floats,
+several fields in one declaration, functions with defaults, and contracts. All values are exact except the values of
+fields of kind "real".
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ identity (-inf, 0, false)"""
 
 
 class _Wide(Nested):
-    """Writes programs with every form."""
+    """A writer of programs with every form."""
 
     e: WideExpressions
 
     def over_edges(self, scope: Scope) -> Scope:
-        """The scope inside a reduction over edges, where old values of the neighbour may be read."""
+        """Return the scope inside of a reduction over edges, where old values of the neighbour may be read."""
         return replace(super().over_edges(scope), loop=scope.loop)
 
     # ---- declarations
@@ -55,7 +56,7 @@ class _Wide(Nested):
     mixed = False
 
     def _plain_field(self, kind: str) -> None:
-        """Declare fields of a kind, sometimes two in one line. Some floats are stored in 16 bits."""
+        """Declare fields of a kind, sometimes two fields in one line. Some floats are stored in 16 bits."""
         e = self.e
         names = [self.fresh("f") for _ in range(2 if e.chance(15) else 1)]
         type_ = "f16" if kind == "float" and e.chance(20) else SPELLED[kind]
@@ -63,7 +64,7 @@ class _Wide(Nested):
         self.kinds.update(dict.fromkeys(names, kind))
 
     def _reduction(self) -> None:
-        """A declared reduction of scalars."""
+        """Declare a reduction of scalars."""
         e, name, kind = self.e, self.fresh("r"), self.e.pick([*INTEGERS, "bool", "float", "vertex"])
         if kind == "bool":
             forms = [("a or b", "false", True), ("a and b", "true", True), ("a != b", "false", False)]
@@ -82,7 +83,7 @@ class _Wide(Nested):
         e.declared.append(Joined(name, kind, idempotent))
 
     def function(self) -> None:
-        """A `fn` with parameters of any kinds, some with a default."""
+        """Declare a `fn` with parameters of any kinds, some with a default."""
         e, name = self.e, self.fresh("g")
         kind = e.pick(["int", "float", "bool", "u16", "i64"])
         arguments = tuple(e.pick(["int", "float", "u16", "i64"]) for _ in range(e.number(1, 2)))
@@ -95,7 +96,8 @@ class _Wide(Nested):
     # ---- reductions
 
     def reduction(self, kind: str, scope: Scope, domain: str, test: str = "") -> str:
-        """A reduction of a kind: a declared reduction, a reduction of the further kinds, or a built-in reduction."""
+        """Return a reduction of a kind: a declared reduction, a reduction of a further form, or a built-in reduction.
+        """
         e = self.e
         if test:
             return super().reduction(kind, scope, domain, test) if kind in _PLAIN else self.gathered(kind, self.scope)
@@ -114,7 +116,9 @@ class _Wide(Nested):
         return super().reduction(kind, scope, domain)
 
     def _narrow(self, kind: str, scope: Scope, domain: str) -> str:
-        """A reduction over edges of integers that are narrower or wider than usual; a name of the kind is in scope."""
+        """Return a reduction over edges of integers that are narrower or wider than usual. A name of the kind must be
+        in scope.
+        """
         e = self.e
         body = f"({e.strict(kind, scope)} {e.pick('+-^')} {e.expr(kind, scope)})"
         word = e.pick(["sum", "min", "max", "bitor", "bitand", "bitxor", "prod", "mode", "median"])
@@ -128,16 +132,16 @@ class _Wide(Nested):
         return f"mixed(({e.expr('int', scope, 1)}, {some}, {e.expr('bool', scope, 1)}) for {domain})"
 
     def gathered(self, kind: str, scope: Scope) -> str:
-        """A reduction over edges."""
+        """Return a reduction over edges."""
         return self.reduction(kind, self.over_edges(scope), self.e.pick(_DOMAINS))
 
     def overall(self, kind: str) -> str:
-        """A reduction over vertices, or over the members of a set."""
+        """Return a reduction over vertices, or over the members of a set."""
         domain = self.e.pick(["v in vertices", "v in vertices", *(f"v in {name}" for name in self.e.sets)])
         return self.reduction(kind, self.over_vertices(), domain)
 
     def gathers(self, indent: int, scope: Scope, kinds: list[str]) -> Scope:
-        """Gathers of scalars and of tuples of two to four parts."""
+        """Write gathers of scalars, and of tuples of two to four parts; return the scope with their accumulators."""
         e = self.e
         for _ in range(e.number(1, 2)):
             name = self.fresh("a")
@@ -161,7 +165,7 @@ class _Wide(Nested):
         return scope
 
     def _tuple(self, parts: list[str], scope: Scope) -> str:
-        """The `min` or `max` of tuples over edges. Every part has a definite type."""
+        """Return the `min` or `max` of tuples over edges. Every part has a definite type."""
         e, inner = self.e, self.over_edges(scope)
         texts = []
         for place, part in enumerate(parts):
@@ -175,7 +179,7 @@ class _Wide(Nested):
     # ---- fields and loops
 
     def field(self) -> None:
-        """A field of any kind, with or without a gather."""
+        """Declare a field of any kind."""
         e = self.e
         if e.chance(40):
             super().field()
@@ -198,12 +202,14 @@ class _Wide(Nested):
         return super().quantised(kind, text)
 
     def fixpoint_forms(self) -> list[Callable[[], Moving]]:
-        """Loops whose fields change monotonically, also with declared reductions, tuples, vectors and counters."""
+        """Return forms of loops whose fields change monotonically, also with declared reductions, tuples, vectors and
+        counters.
+        """
         own = [self._own] if any(one.idempotent for one in self.e.declared) else []
         return [*super().fixpoint_forms(), *own, *own, self._order, self._order, self._vector, self._hyper, self._wide]
 
     def _own(self) -> Moving:
-        """A declared reduction that is combined with a field."""
+        """Return a form with a declared reduction that is combined with a field."""
         e = self.e
         one = e.pick([one for one in e.declared if one.idempotent])
         name = self._declare(SPELLED[one.kind], self.quantised(one.kind, e.expr(one.kind, self.scope, 1)))
@@ -213,7 +219,7 @@ class _Wide(Nested):
                 {name: one.kind})
 
     def _wide(self) -> Moving:
-        """The `min` or `max` of any integer type."""
+        """Return a form with the `min` or `max` of any integer type."""
         e, kind, way = self.e, self.e.pick(INTEGERS), self.e.pick(["min", "max"])
         name = self._declare(SPELLED[kind], e.expr(kind, self.scope, 1))
         acc, (domain, cond) = self.fresh("a"), self._ends()
@@ -221,7 +227,7 @@ class _Wide(Nested):
                 {name: kind})
 
     def _order(self) -> Moving:
-        """Two or three fields that change together as a word of 64, 128 or more bits."""
+        """Return a form with two or three fields that change together as a word of 64, 128 or more bits."""
         e, way = self.e, self.e.pick(["min", "max"])
         kinds = [e.pick(["int", "i64", "i16", "float", "dist"]), e.pick(["vertex", "int", "u8", "u32"])]
         kinds += [e.pick(["vertex", "u8", "int"])] if e.chance(40) else []
@@ -236,7 +242,8 @@ class _Wide(Nested):
                 f"apply {target} = {way}({target}, {acc})", dict(zip(names, kinds, strict=True)))
 
     def _vector(self) -> Moving:
-        """A vector whose components change monotonically. Nothing else reads its components."""
+        """Return a form with a vector whose components change monotonically. No other statement reads the components.
+        """
         e, kind, size = self.e, self.e.pick(["int", "u8", "i64", "float"]), self.e.number(1, 4)
         seeds = [self.quantised(kind, e.expr(kind, self.scope, 1)) for _ in range(size)]
         if e.chance(50):
@@ -256,7 +263,7 @@ class _Wide(Nested):
                 {name: "vector"})
 
     def _hyper(self) -> Moving:
-        """A HyperLogLog counter; its size may be rounded."""
+        """Return a form with a HyperLogLog counter, whose size may be rounded."""
         e = self.e
         name = self._declare("u8[64]", f"hll_unit({e.pick(['1', 'k'])}, {e.pick(['self', 's'])})")
         acc, (domain, cond) = self.fresh("a"), self._ends()
@@ -273,7 +280,7 @@ class _Wide(Nested):
             self.kinds[name] = kind
 
     def sending_changes(self) -> None:
-        """A loop over changes of integers, which are exact, or of floats, which may be rounded."""
+        """Write a loop over changes of integers, which are exact, or of floats, which may be rounded."""
         e = self.e
         if e.chance(50):
             super().sending_changes()
@@ -286,7 +293,7 @@ class _Wide(Nested):
         self.line(1, f"apply {name} += {e.pick(['', '0.5 * '])}{acc}")
 
     def open_loop(self) -> None:
-        """A loop that only `until` ends, after a number of supersteps."""
+        """Write a loop that only `until` ends, after a number of supersteps."""
         e, scope = self.e, self.loop_scope().with_graph("iteration", "int")
         fields = {n: k for n, k in self.kinds.items() if k not in ("dist", "real", "vector")}
         if not fields:
@@ -297,7 +304,7 @@ class _Wide(Nested):
         self.applies(1, scope, fields)
 
     def walk(self) -> None:
-        """Statements outside of loops, and globals that later statements read."""
+        """Write statements outside of loops, and globals that later statements read."""
         e = self.e
         if e.chance(30):
             name, kind = self.fresh("t"), e.pick(["i64", "bool", "float"])
@@ -309,7 +316,7 @@ class _Wide(Nested):
 
 @st.composite
 def wide_programs(draw: st.DrawFn) -> Generated:
-    """Programs over the whole language, with a graph and inputs."""
+    """Draw programs over the whole language, with a graph and inputs."""
     w = _Wide(WideExpressions(draw, ("group",)))
     made = started(w, group=True)
     if "given" in w.kinds and w.e.chance(30):

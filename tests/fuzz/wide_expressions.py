@@ -1,10 +1,9 @@
 """Random typed expressions with every type and function of the language.
 
-The expressions are drawn as in `tests.reference.generators.expressions`.
-
-The further kinds are integers of all widths and floats of 64 bits ("double"). The further forms are random numbers,
-positions, common neighbours, bit operations and shifts, fields of vertices held in a field, old values of neighbours,
-declared reductions as functions, hexadecimal numbers, and the limits of every integer type.
+The expressions extend `tests.reference.generators.expressions`. Additional kinds are integers of all widths and floats
+of 64 bits ("double"). Additional forms are random numbers, positions, common neighbours, bit operations and shifts,
+fields of vertices held in a field, old values of neighbours, declared reductions as functions, hexadecimal numbers, and
+the limits of every integer type.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _NARROWER = {"int": ("i8", "u8", "i16", "u16"), "i64": ("u32", "u8", "i16", "int
 
 
 def signed(kind: str) -> bool:
-    """Whether a kind of integers has infinities."""
+    """Return whether a kind of integers has infinities."""
     return not kind.startswith("u")
 
 
@@ -38,7 +37,7 @@ def _bits(kind: str) -> int:
 
 @dataclass(frozen=True)
 class Joined:
-    """A declared reduction. idempotent: a fixpoint loop may join it into a field."""
+    """A declared reduction. idempotent: whether a fixpoint loop may join its results into a field."""
 
     name: str
     kind: str
@@ -46,7 +45,7 @@ class Joined:
 
 
 class WideExpressions(Expressions):
-    """Draws expressions. sets: names of parameters of type `vertices`. declared: reductions of the program."""
+    """A generator of expressions. sets: names of parameters of type `vertices`. declared: reductions of the program."""
 
     def __init__(self, draw: st.DrawFn, sets: tuple[str, ...] = ()) -> None:
         super().__init__(draw)
@@ -71,7 +70,7 @@ class WideExpressions(Expressions):
         return super().leaf(kind, scope)
 
     def _leaves(self, kind: str, scope: Scope) -> list[str]:
-        """Leaves of the further forms; empty for kinds without such forms."""
+        """Return leaves of the additional forms; empty for kinds without such forms."""
         found, own = [], scope.here and scope.other is None
         fields = [name for name, held in scope.fields.items() if held == kind]
         holders = [name for name, held in scope.fields.items() if held == "vertex"]
@@ -99,13 +98,15 @@ class WideExpressions(Expressions):
         return found
 
     def _someone(self, scope: Scope) -> list[str]:
-        """Expressions for the vertices in scope."""
+        """Return expressions for the vertices in scope."""
         found = [name for name, kind in scope.graph.items() if kind == "vertex"]
         found += ["self"] if scope.here else []
         return found + ([scope.other] if scope.other is not None else [])
 
     def strict(self, kind: str, scope: Scope) -> str:
-        """A name in scope with exactly the type of the kind, or "". A literal takes the type of the other operand."""
+        """Return a name in scope with exactly the type of the kind, or "". A literal would take the type of the other
+        operand.
+        """
         found = [name for name, held in scope.own.items() if held == kind and scope.here]
         found += [name for name, held in scope.graph.items() if held == kind and name != "iteration"]
         if scope.other is not None:
@@ -121,7 +122,9 @@ class WideExpressions(Expressions):
         return super().expr(kind, scope, depth)
 
     def _integer(self, kind: str, scope: Scope, depth: int) -> str:
-        """Forms for each width. A literal alone has the type `int`, so some forms need a name of the kind."""
+        """Return a form for an integer of any width. A literal alone has the type `int`, so that some forms need a name
+        of the kind.
+        """
         def part() -> str:
             return self.expr(kind, scope, depth)
 

@@ -1,4 +1,4 @@
-"""Runs on a GPU compared with runs on the CPU: graphs of medium size, budgets, and the tolerance."""
+"""Compare runs on a GPU with runs on the CPU: graphs of medium size, budgets, and the tolerance."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PAGE = 1 << 16  # bytes of neighbours: about twenty pages of the graphs below
 
 
 def _missing() -> str:
-    """The reason why there is no GPU for tests; "" if there is a GPU."""
+    """Return the reason why there is no GPU for tests; "" if there is a GPU."""
     try:
         gpus()
     except DeviceError as error:
@@ -47,7 +47,9 @@ needs_gpu = pytest.mark.skipif(bool(_REASON), reason=f"needs a GPU: {_REASON}")
 
 
 def _weighted(src: Array, dst: Array, n: int, directed: bool) -> RefGraph:
-    """Listed edges as a RefGraph with a column `weight`: integers 1..61 divided by 8, equal in both directions."""
+    """Return the listed edges as a RefGraph with a column `weight`: an integer 1..61 divided by 8, equal in both
+    directions.
+    """
     src, dst = src.astype(np.int64), dst.astype(np.int64)
     if not directed:
         back = src != dst
@@ -64,7 +66,7 @@ def _generated(spec: str) -> RefGraph:
 
 
 def _hubs() -> RefGraph:
-    """A skewed graph with two vertices of several segments: one with many in-edges, one with many out-edges."""
+    """Return a skewed graph with two vertices of several segments. One has many in-edges, the other many out-edges."""
     drawn, rng = _generated("rmat:13"), np.random.default_rng(7)
     many = rng.integers(0, drawn.n, (2, 40_000))
     src = np.concatenate([drawn.src, many[0], np.full(40_000, 7)])
@@ -96,7 +98,7 @@ class Given:
 
 @functools.cache
 def program(name: str) -> Program:
-    """A program of the library, compiled once."""
+    """Return a program of the library, compiled once."""
     return load(name)
 
 
@@ -107,7 +109,7 @@ def _drawn(graph: str) -> RefGraph:
 
 @functools.cache
 def given(name: str, graph: str) -> Given:
-    """A program on a graph; the source, if it has one, is vertex 5."""
+    """Return a program on a graph with its arguments. If the program has a source, the source is vertex 5."""
     found = case(name, _drawn(graph))
     assert found is not None
     if "source" in found.params:
@@ -119,7 +121,7 @@ def given(name: str, graph: str) -> Given:
 
 @functools.cache
 def on_cpu(name: str, graph: str) -> Result:
-    """The CPU's result."""
+    """Return the result of the CPU."""
     return given(name, graph)()
 
 
@@ -128,10 +130,10 @@ def on_cpu(name: str, graph: str) -> Result:
 
 @functools.cache
 def budget(name: str, graph: str, kind: str) -> dict[str, int]:
-    """Run options by the share of edges that may stay on the device.
+    """Return run options for a budget, which is named after the share of edges that may stay on the device.
 
     The shares are "resident" (all edges), "quarter" (a quarter of the bytes of the edges) and "two pages". The budgets
-    allow for pages with shards, which are the largest, so that every kernel can run.
+    have room for pages with shards, which are the largest pages, so that every kernel can run.
     """
     if kind == "resident":
         return {}
@@ -145,7 +147,7 @@ class _Runs(Exception):
 
 
 def least_memory(run: Given, options: dict[str, Any]) -> int:
-    """The least device memory with which a run succeeds, in bytes, searched to within a quarter of a page."""
+    """Return the least device memory with which a run succeeds, in bytes, searched to within a quarter of a page."""
 
     def stop(_: Round) -> None:
         raise _Runs
@@ -168,13 +170,15 @@ def least_memory(run: Given, options: dict[str, Any]) -> int:
 
 
 def bits(result: Result) -> dict[str, bytes]:
-    """Every field as stored, and the globals."""
+    """Return every field as stored, and the globals."""
     fields = {name: np.asarray(result[name]).tobytes() for name in result.fields}
     return {**fields, **{name: np.asarray(value).tobytes() for name, value in result.globals.items()}}
 
 
 def assert_equal(got: Result, want: Result, what: object) -> None:
-    """Integers must be equal, floats within 1e-5 of their value or of the mean magnitude of their field."""
+    """Assert that two results agree: integers are equal, and floats differ by at most 1e-5 of their value or of the
+    mean magnitude of their field.
+    """
     assert got.fields == want.fields, what
     assert got.converged == want.converged, (what, got.reason, want.reason)
     for name in want.fields:

@@ -1,4 +1,4 @@
-"""Fixtures for tests that need a GPU. Without a GPU, these tests are skipped, with the reason."""
+"""Fixtures for tests that need a GPU. Without a GPU these tests are skipped, and the reason is shown."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def gpu() -> Gpu:
 
 @pytest.fixture
 def device(gpu: Gpu) -> Iterator[CudaDevice]:
-    """The first GPU, opened; it is closed after the test."""
+    """Yield the first GPU as an open device, which is closed after the test."""
     opened = CudaDevice(gpu.index)
     yield opened
     opened.close()

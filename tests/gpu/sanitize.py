@@ -1,9 +1,9 @@
-"""The standard programs under compute-sanitizer: python tests/gpu/sanitize.py [--tools memcheck,...]
+"""Run the standard programs under compute-sanitizer: python tests/gpu/sanitize.py [--tools memcheck,...]
 
 Each tool must first find its bug in planted.cu. Then the tool watches every program with every kind of kernel, in every
-mode, resident and streamed. The graphs have a few hundred vertices (one has long adjacency lists), and runs a few
-supersteps. Programs of KINDS launch the kernels that no other program launches. The tools run concurrently, in about
-five minutes. The exit code is 1 if a tool reported an error or missed a planted bug.
+mode, with resident and streamed edges. The graphs have a few hundred vertices, and one graph has long adjacency lists.
+Runs have a few supersteps. Programs of KINDS launch the kernels that no other program launches. The tools run
+concurrently and take about five minutes. The exit code is 1 if a tool reported an error or missed a planted bug.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ MOST_SECONDS = 540.0
 
 @dataclass(frozen=True)
 class Report:
-    """The report of a tool on a process.
+    """The report of a tool about a process.
 
     Attributes:
         tool: the tool.
-        code: its exit code.
+        code: the exit code of the process.
         seconds: its run time.
         text: its output.
     """
@@ -45,7 +45,7 @@ class Report:
 
 
 def watched(tool: str, *arguments: str) -> Report:
-    """Run this script under a tool."""
+    """Run this script in a process under a tool of compute-sanitizer, and return the report of the tool."""
     command = ["compute-sanitizer", "--tool", tool, "--error-exitcode", str(FOUND), "--print-limit", "20",
                "--report-api-errors", "no",  # errors that the runtime expects and handles
                sys.executable, str(Path(__file__).resolve()), *arguments]  # fmt: skip
@@ -63,7 +63,7 @@ def watched(tool: str, *arguments: str) -> Report:
 
 
 def run_planted(tool: str) -> None:
-    """Launch the bug that the tool must find."""
+    """Launch the planted bug that the tool must find."""
     import cupy
 
     module = cupy.RawModule(code=Path(__file__).with_name("planted.cu").read_text(encoding="utf-8"))
@@ -102,21 +102,21 @@ def _ways() -> Iterator[dict[str, Any]]:
 
 
 def summary(report: Report) -> str:
-    """The tool's summary line, or else the last line of output."""
+    """Return the tool's summary line, or else the last line of output."""
     lines = [line.strip("= ") for line in report.text.splitlines() if line.strip("= ")]
     summary = [line for line in lines if "SUMMARY" in line]
     return (summary or lines or ["nothing was said"])[-1][:100]
 
 
 def details(report: Report, most: int = 40) -> str:
-    """The output of the tool, without host stack traces."""
+    """Return the output of the tool, without host stack traces."""
     lines = [line for line in report.text.splitlines() if "Host Frame" not in line and "Saved host" not in line]
     first = next((i for i, line in enumerate(lines) if line.startswith("=========") and "COMPUTE" not in line), 0)
     return "\n".join(lines[max(0, first - 1):][:most])
 
 
 def main() -> int:
-    """Run the requested tools; returns the exit code."""
+    """Run the requested tools; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tools", default=",".join(TOOLS), help="by comma")
     parser.add_argument("--programs", default="", help="by comma; default: all of the standard library")

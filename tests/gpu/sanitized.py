@@ -1,4 +1,4 @@
-"""Small runs for tools that slow a kernel down a hundred times."""
+"""Small runs for tools that slow a kernel down by a factor of a hundred."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ TIGHT = ("bfs", "sssp", "sssp_tree", "kcore_members", "kcore", "mis")  # program
 def small_runs(
     name: str, ways: Iterable[dict[str, Any]]
 ) -> Iterator[tuple[Callable[..., Result], dict[str, Any]]]:
-    """A program on a small graph with these settings, and on one with long adjacency lists with default settings."""
+    """Run a program on a small graph with these settings, and on a graph with long adjacency lists with default
+    settings.
+    """
     graphs: list[tuple[RefGraph, list[dict[str, Any]]]] = [(_skewed(300, 2500), list(ways)), (family("messy"), [{}])]
     if name in LONG:
         graphs.append((_long(), [{}, {"page_size": 1 << 14}]))
@@ -43,7 +45,8 @@ def small_runs(
 
 
 def least_memory(run: Callable[..., Result], way: dict[str, Any]) -> int:
-    """The least device memory with which a run succeeds, in bytes, found by binary search to within half a page."""
+    """Return the least device memory with which a run succeeds, in bytes, found by binary search to within half a page.
+    """
     refused, taken = 0, 1 << 20
     while taken - refused > 512:
         budget = (taken + refused) // 2
@@ -63,7 +66,9 @@ def _skewed(n: int, edges: int) -> RefGraph:
 
 
 def _long() -> RefGraph:
-    """A graph with a vertex of 20,000 in-edges, which form several segments, and one of 20,000 out-edges."""
+    """Return a graph with two long vertices: one has 20,000 in-edges, which form several segments, the other 20,000
+    out-edges.
+    """
     rng = np.random.default_rng(4)
     ends = rng.integers(0, 300, 20_000)
     src = np.concatenate([ends, np.full(20_000, 3)])

@@ -1,4 +1,4 @@
-"""Results that stay on the device: CuPy arrays without a copy, which outlive the run."""
+"""Results can stay on the device: CuPy arrays that are not copied and outlive the run."""
 
 from __future__ import annotations
 

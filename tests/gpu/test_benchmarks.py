@@ -1,4 +1,4 @@
-"""The benchmarks on tiny graphs and the CPU: they run, and their checks find wrong results."""
+"""The benchmarks run on tiny graphs and the CPU, and their checks find wrong results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @dataclass
 class Changed:
-    """A result with some changed values, with the interface that the checks use."""
+    """A result with some changed values. It has the attributes that the checks use."""
 
     arrays: dict[str, NDArray[Any]]
     finite: NDArray[np.bool_]
@@ -33,7 +33,7 @@ class Changed:
         return self.arrays[name]
 
     def reached(self, name: str) -> NDArray[np.bool_]:
-        """The vertices with a proper value."""
+        """Return the vertices with a finite value."""
         return self.finite
 
 

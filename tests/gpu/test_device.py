@@ -1,4 +1,4 @@
-"""The device itself: memory within a budget, order of work, page-locked arrays, kernels, failures."""
+"""The device: memory within a budget, order of work, page-locked arrays, kernels, failures."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def fetched(device: CudaDevice, pointer: int, count: int, dtype: type = np.uint6
 
 
 def cycles_of(device: CudaDevice, kernels: Kernels, seconds: float) -> int:
-    """The approximate number of cycles in this time."""
+    """Return the approximate number of GPU clock cycles in this time."""
     out = device.allocate(8, "out")
     for _ in range(2):  # the first one loads the code
         start = device.record()
@@ -207,7 +207,7 @@ def test_a_copy_from_locked_memory_overlaps(device: CudaDevice, kernels: Kernels
 
 
 def test_rates_of_the_link(device: CudaDevice) -> None:
-    """Prints the rates, and checks only that the fast methods are fast."""
+    """Uploads from page-locked memory exceed 5 GB/s. The test prints the other rates, but does not check them."""
     array = np.random.default_rng(2).integers(0, 1 << 60, 64 << 20 >> 3)
     target = device.allocate(array.nbytes, "target")
     rates = {}
@@ -340,7 +340,7 @@ def test_a_cooperative_launch(device: CudaDevice, kernels: Kernels) -> None:
 
 
 class Counting(CupyCompiler):
-    """A compiler that counts what it compiles."""
+    """A compiler that counts its compilations."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -27,7 +27,7 @@ HUB = 8799
 
 @pytest.fixture(scope="module")
 def graph() -> Graph:
-    """65,536 vertices and 2,000,000 edges with weights."""
+    """Return a graph of 65,536 vertices and 2,000,000 edges with weights."""
     found = Graph.read("rmat:16,32", weights="1..9")
     assert found.out_degree.argmax() == HUB
     return found
@@ -35,7 +35,7 @@ def graph() -> Graph:
 
 @pytest.fixture(scope="module", params=["ids", "degree"])
 def path(graph: Graph, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page file of `graph`, with over 100 pages in each direction."""
+    """Return the page file of `graph`, with over 100 pages in each direction."""
     made = tmp_path_factory.mktemp("disk") / f"{request.param}.vg"
     save(graph, made, layout=request.param, page_bytes=1 << 16)
     assert PageFile.open(made).directory("in").count > 100
@@ -43,7 +43,7 @@ def path(graph: Graph, request: pytest.FixtureRequest, tmp_path_factory: pytest.
 
 
 def least(file: Path, name: str, **options: Any) -> int:
-    """The least device memory in bytes, read from the error message about too little memory."""
+    """Return the least device memory in bytes, read from the error message about too little memory."""
     gpu_memory = 1 << 20
     while True:
         try:
@@ -68,7 +68,9 @@ def streamed(file: Path, name: str, gpu_memory: int | None, **options: Any) -> R
     ("components", {}), ("hits", {"max_rounds": 8}), ("katz", {"max_rounds": 8}),
 ])
 def test_programs(graph: Graph, path: Path, name: str, options: dict[str, Any]) -> None:
-    """Programs run in the least device memory, in some more, and with all edges on the device, read once."""
+    """Programs are right in the least device memory, in slightly more, and with all edges on the device, which are then
+    read once.
+    """
     want = program(name)(graph, **options)
     least_memory = least(path, name, **options)
     reads = []
@@ -88,7 +90,7 @@ def test_modes(graph: Graph, path: Path, mode: str) -> None:
 
 
 def test_the_same_bits(path: Path) -> None:
-    """Deterministic runs in memory and from disk, with any device memory, have the same bits."""
+    """Deterministic runs in memory and from disk have the same bits, with any amount of device memory."""
     want = bits(program("pagerank")(Graph.read(path), device="gpu", deterministic=True))
     for more in (0, 3 << 20, 1 << 28):
         found = streamed(path, "pagerank", least(path, "pagerank", deterministic=True) + more, deterministic=True)
@@ -96,7 +98,7 @@ def test_the_same_bits(path: Path) -> None:
 
 
 def test_the_budget_of_the_host_is_kept(path: Path) -> None:
-    """Page-locked buffers count in the budget of the host. The test reads the peak from the ledger."""
+    """Page-locked buffers count in the memory budget of the host. The test reads the peak from the ledger."""
     gpu_memory = least(path, "pagerank")
     before = ledger.used  # arrays of the fixtures
     streamed(path, "pagerank", gpu_memory)
@@ -104,7 +106,7 @@ def test_the_budget_of_the_host_is_kept(path: Path) -> None:
 
 
 def test_a_damaged_page(path: Path, tmp_path: Path) -> None:
-    """A damaged page gives one error, and the next run works."""
+    """A damaged page gives one error, and the next run on an intact file is right."""
     file = tmp_path / "x.vg"
     data = bytearray(path.read_bytes())
     data[50 * 65536] ^= 4

@@ -1,4 +1,4 @@
-"""A failure on a GPU is one error with advice, and the next run works."""
+"""A failure on a GPU gives one error with advice, and the next run is right."""
 
 from __future__ import annotations
 

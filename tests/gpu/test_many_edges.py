@@ -1,7 +1,8 @@
-"""More than 2^32 edges: a ring in which every vertex is adjacent to the next few thousand, with known results.
+"""A graph of more than 2^32 edges with known results: a ring in which every vertex is adjacent to the nearest few
+thousand vertices.
 
-The same code runs a small ring on the CPU and on the emulated GPU. The large ring needs a GPU, and 24 GiB each of host
-and device memory; otherwise it is skipped with a reason.
+The same code runs a small ring on the CPU and on the emulated GPU. The large ring needs a GPU, 24 GiB of host memory
+and 24 GiB of device memory; otherwise its tests are skipped with a reason.
 """
 
 from __future__ import annotations
@@ -40,18 +41,22 @@ apply  last  = highest
 
 @dataclass(frozen=True)
 class Ring:
-    """n vertices; v and w are neighbours if they are at most `reach` apart on the ring: 2 n reach entries."""
+    """A ring of n vertices. Two vertices are neighbours if they are at most `reach` apart, so that there are 2 n reach
+    entries.
+    """
 
     n: int
     reach: int
 
     @property
     def entries(self) -> int:
-        """Entries of the adjacency lists."""
+        """The number of entries of the adjacency lists."""
         return 2 * self.n * self.reach
 
     def graph(self) -> Graph:
-        """The adjacency lists, written directly and in parts, without a list of edges or a second copy."""
+        """Return the graph of the ring. Its adjacency lists are written directly, part by part, without a list of edges
+        or a second copy.
+        """
         n, reach = self.n, self.reach
         steps = np.concatenate([np.arange(-reach, 0), np.arange(1, reach + 1)])
         targets = np.empty((n, 2 * reach), dtype=np.uint32)
@@ -70,7 +75,7 @@ SMALL, LARGE = Ring(4003, 33), Ring((1 << 20) + 3, 2049)
 
 
 def _lacking() -> str:
-    """The reason why the large ring cannot run here; "" if it can run."""
+    """Return the reason why the large ring cannot run on this machine; "" if it can run."""
     need = 24 << 30
     text = Path("/proc/meminfo").read_text(encoding="ascii") if Path("/proc/meminfo").exists() else "MemAvailable: 0"
     free = next(int(line.split()[1]) << 10 for line in text.splitlines() if line.startswith("MemAvailable"))
@@ -83,7 +88,7 @@ def _lacking() -> str:
 
 @pytest.fixture(scope="module")
 def large() -> Graph:
-    """The large ring, built once."""
+    """Return the large ring, built once."""
     lacking = _lacking()
     if lacking:
         pytest.skip(lacking)
@@ -92,12 +97,12 @@ def large() -> Graph:
 
 @pytest.fixture(scope="module")
 def small() -> Graph:
-    """The graph of `SMALL`."""
+    """Return the graph of `SMALL`."""
     return SMALL.graph()
 
 
 def assert_right(ring: Ring, graph: Graph, **options: Any) -> None:
-    """Programs with known results for every vertex."""
+    """Assert that programs give the known results for every vertex of a ring."""
     n, reach, v = ring.n, ring.reach, np.arange(ring.n, dtype=np.int64)
     assert graph.m == ring.entries
     got = compile(NEIGHBOURS)(graph, **spelled(**options))
@@ -115,7 +120,7 @@ def assert_right(ring: Ring, graph: Graph, **options: Any) -> None:
 
 
 def quarter(ring: Ring, beside: int) -> int:
-    """A budget in bytes: the sum of `beside` and a quarter of the edges."""
+    """Return a budget in bytes: the sum of `beside` and a quarter of the edges."""
     return ring.entries + beside
 
 

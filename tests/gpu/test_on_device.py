@@ -74,7 +74,8 @@ def test_eight_threads(gpu: Gpu) -> None:
 
 
 def test_results_are_not_overwritten(gpu: Gpu) -> None:
-    """Memory of results is used again only after the arrays are freed; a result can be an argument of the next call."""
+    """The memory of a result is reused only after its arrays are freed. A result can be an argument of the next call.
+    """
     graph, program = drawn(), load("bfs")
     sources = [int(v) for v in np.argsort(graph.out_degree)[-5:]]
     results = [program(graph, source=source, device="gpu") for source in sources]

@@ -1,4 +1,4 @@
-"""On a GPU every standard program gives the CPU's result, with every kernel and in every budget."""
+"""On a GPU every standard program gives the result of the CPU, with every kernel and in every budget."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.reference.cases import MORE, ON_GPU
 pytestmark = needs_gpu
 
 PROGRAMS = ON_GPU
-OTHERS = tuple(name for name in MORE if name not in (*ON_GPU, "louvain"))  # whose moves hang on the last bit of sums
+OTHERS = tuple(name for name in MORE if name not in (*ON_GPU, "louvain"))  # the moves depend on the last bits of sums
 BUDGETS = ("resident", "quarter", "two pages")
 
 

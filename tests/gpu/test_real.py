@@ -1,4 +1,4 @@
-"""Published graphs on a GPU: results equal those of other systems."""
+"""Runs on published graphs on a GPU give the same results as other systems."""
 
 from __future__ import annotations
 

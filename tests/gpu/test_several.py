@@ -1,4 +1,4 @@
-"""Two GPUs of one host give the results of the CPU: over frontiers, by full passes, and by every exchange."""
+"""Two GPUs of one host give the results of the CPU: with frontiers, by full passes, and with every exchange."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reference for adjacency lists, in NumPy."""
+"""A reference implementation of adjacency lists, in NumPy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ class Drawn:
 
 
 def draw(rng: np.random.Generator, n: int, edges: int) -> Drawn:
-    """Random edges between few vertices, so that many are parallel or loops. Weights distinguish the edges."""
+    """Return random edges between few vertices, so that many edges are parallel or loops. Weights distinguish the
+    edges.
+    """
     spread = max(1, n // int(rng.integers(1, 8)))
     src, dst = (rng.integers(0, spread, edges).astype(np.uint32) for _ in range(2))
     dst[rng.random(edges) < 0.1] = n - 1
@@ -38,7 +40,7 @@ def draw(rng: np.random.Generator, n: int, edges: int) -> Drawn:
 
 
 def lists(drawn: Drawn, kind: str, directed: bool) -> tuple[Any, Any, Any]:
-    """The offsets, targets and weights of adjacency lists. kind: the adjacency direction."""
+    """Return the offsets, targets and weights of adjacency lists. kind: the adjacency direction."""
     edge = np.arange(len(drawn.src))
     if not directed:
         other = drawn.src != drawn.dst

@@ -1,4 +1,5 @@
-"""2-D cache blocks: each edge of a short vertex occurs once, rows keep their order, batches have rows of one length."""
+"""2-D cache blocks: each edge of a short vertex occurs once, rows keep their order, and a batch has rows of one length.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def short_degrees(graph: Graph) -> np.ndarray:
 
 @pytest.mark.parametrize(("spec", "threads"), [(spec, 3 - at % 2 * 2) for at, spec in enumerate(GRAPHS)])
 def test_each_row_keeps_its_edges_and_their_order(spec: str, threads: int) -> None:
-    """A worker processes the edges of a row in the order of the adjacency."""
+    """In a block, the edges of a row have the same order as in the adjacency."""
     graph, blocks = blocks_of(spec, threads)
     adjacency, degrees = graph.adjacency("in"), short_degrees(graph)
     numbers = blocks.laid_out(adjacency, np.arange(len(adjacency), dtype=np.uint64)).astype(np.int64)
@@ -59,6 +60,7 @@ def test_each_row_keeps_its_edges_and_their_order(spec: str, threads: int) -> No
 
 
 def test_batches_are_few() -> None:
-    """On a graph with enough edges, batches are long enough to pay for the three numbers that describe each."""
+    """On a graph with enough edges, batches are long enough to make up for the three numbers that describe each batch.
+    """
     _, blocks = blocks_of("uniform:16")
     assert sum(len(strip.batches) for strip in blocks.strips) < blocks.nbytes // 4 // 100

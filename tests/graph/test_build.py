@@ -1,4 +1,4 @@
-"""Adjacency lists against NumPy, for any number of threads, order of first use and grouping of the work."""
+"""Adjacency lists equal NumPy's, for any number of threads, order of first use and grouping of the work."""
 
 from __future__ import annotations
 

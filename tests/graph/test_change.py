@@ -1,4 +1,4 @@
-"""Edges inserted into and deleted from graphs: the adjacency lists equal those of a graph built from scratch."""
+"""Edges inserted into and deleted from graphs: the adjacency lists equal the lists of a graph built from scratch."""
 
 from __future__ import annotations
 

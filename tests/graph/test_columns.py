@@ -1,4 +1,4 @@
-"""Edge columns in the type of the program: exact, or refused."""
+"""Edge columns in the type that the program declares: values are exact, or the column is refused."""
 
 from __future__ import annotations
 

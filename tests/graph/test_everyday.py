@@ -18,7 +18,7 @@ SEED = 20261123
 
 
 def _drawn(seed: int, directed: bool, texts: bool = False, n: int = 30, m: int = 60) -> Graph:
-    """A graph with parallel edges, loops, vertices without edges and two columns."""
+    """Return a graph with parallel edges, loops, vertices without edges and two columns."""
     rng = np.random.default_rng(seed)
     ids: Any = np.sort(rng.choice(10 * n, n, replace=False))
     ids = np.array([f"v{i:04}" for i in ids], dtype=object) if texts else ids
@@ -31,7 +31,7 @@ GRAPHS = [pytest.param(SEED + i, directed, texts, id=f"{SEED + i}-{'di' if direc
 
 
 def _edges(graph: Graph) -> list[tuple[Any, ...]]:
-    """Every stored edge with its columns, by ids."""
+    """Return every stored edge with its columns, by ids."""
     edges, ids = graph.edges(both=True), graph.ids.values
     names = sorted(edges.columns)
     rows = zip(ids[edges.src].tolist(), ids[edges.dst].tolist(), *(edges.columns[name].tolist() for name in names))

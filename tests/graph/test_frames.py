@@ -1,4 +1,5 @@
-"""`Graph.from_edges` on tables: any types of ids and columns, from every library that shares its columns as Arrow."""
+"""`Graph.from_edges` on tables with any types of ids and columns, from every library that shares its columns as Arrow.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ WORDS = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]
 
 
 def listed(graph: Graph) -> list[tuple[Any, ...]]:
-    """The edges by the user's ids, with their columns, sorted."""
+    """Return the edges by the user's ids, with their columns, sorted."""
     edges = graph.edges()
     ids = graph.ids.values
     columns = [edges.columns[name].tolist() for name in sorted(edges.columns)]
@@ -37,7 +38,7 @@ def listed(graph: Graph) -> list[tuple[Any, ...]]:
 
 
 def values_of(type_: Any) -> st.SearchStrategy[Any]:
-    """Values of a type that are exact in Python."""
+    """Return random values of a type. Python represents each of these values exactly."""
     if pa.types.is_dictionary(type_):
         type_ = type_.value_type
     if pa.types.is_boolean(type_):
@@ -52,7 +53,7 @@ def values_of(type_: Any) -> st.SearchStrategy[Any]:
 
 @st.composite
 def tables(draw: st.DrawFn) -> tuple[Any, bool]:
-    """A table of edges in chunks with a column `x`, and whether the column has nulls."""
+    """Return a table of edges in chunks with a column `x`, and whether the column has nulls."""
     of_ends = draw(st.sampled_from([INTEGERS, TEXTS]))
     count = draw(st.integers(1, 12))
     signed = draw(st.booleans())

@@ -1,4 +1,4 @@
-"""Generators: the edges drawn, independence of threads, and messages for wrong names."""
+"""Generators: the edges that they draw, independence of the number of threads, and messages about wrong names."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_threads_change_nothing(spec: str) -> None:
 
 
 def test_known_draws() -> None:
-    """The edges must never change: published results name only the seed."""
+    """Generated edges never change, since published results name only the seed."""
     edges = Graph.read("uniform:8,1").edges()
     expected = []
     for e in range(256):
@@ -75,7 +75,7 @@ def test_known_draws() -> None:
 
 
 def test_kronecker_is_skewed_as_its_probabilities_say() -> None:
-    """Without scrambled labels, 3/4 of the endpoints are in the more likely half of the vertices, at each level."""
+    """Without scrambled labels, at each level 3/4 of the endpoints are in the more likely half of the vertices."""
     graph = Graph.read("rmat:14")
     assert (graph.n, graph.m) == (2**14, 16 * 2**14)
     top = np.sort(graph.out_degree)[::-1].cumsum()
@@ -94,7 +94,7 @@ def test_uniform_is_uniform() -> None:
 
 
 def test_scrambled_labels_are_all_different() -> None:
-    """Scrambling is a bijection: all 2^k vertices of a dense graph occur."""
+    """The scrambling of labels is a bijection: all 2^k vertices of a dense graph occur."""
     assert (Graph.read("kron:5,2000").degree > 0).all()
 
 

@@ -1,4 +1,4 @@
-"""Vertex ids: numbering by rank, finding and naming vertices."""
+"""Vertex ids: vertices are numbered by the rank of their ids, found by id, and named."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SEED = 7
 
 
 def ends(graph: Graph) -> list[tuple[Any, Any]]:
-    """The edges in the user's ids, sorted."""
+    """Return the edges in the user's ids, sorted."""
     out = graph.adjacency("out")
     rows = np.repeat(np.arange(graph.n), np.diff(out.offsets).astype(int))
     return sorted((graph.label(u), graph.label(v)) for u, v in zip(rows.tolist(), out.targets.tolist()))

@@ -1,4 +1,4 @@
-"""Reading options: dropping edges, symmetrizing, weights from a rule, and conversion back to a list of edges."""
+"""Reading options: dropping edges, symmetrizing, weights from a rule, and conversion back to an edge list."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from vlang.runtime.graph.graph import Graph
 
 
 def thinned(drawn: Drawn, kind: str, directed: bool, loops: bool, parallel: bool) -> list[tuple[int, int, int]]:
-    """(row, target, weight) of the kept edges.
+    """Return (row, target, weight) of the edges that are kept.
 
     Args:
         drawn: the edges.
-        kind, directed: the direction of the adjacency lists, and whether the graph is directed.
+        kind, directed: the adjacency direction, and whether the graph is directed.
         loops, parallel: whether to drop self-loops, and whether to drop parallel edges.
     """
     offsets, targets, weights = lists(drawn, kind, directed)

@@ -1,4 +1,4 @@
-"""A graph owns its arrays: no later write to an array of the caller, the graph or a result changes an answer."""
+"""A graph owns its arrays: no later write to an array of the user, the graph or a result changes an answer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def from_arrays(ends: type, weights: type, **more: Any) -> Given:
 
 
 def from_views() -> Given:
-    """A graph from columns that are views of one table and do not own their memory."""
+    """Return a graph from columns that are views of one table and do not own their memory."""
     table = np.array([SRC, DST, WEIGHT], np.uint32)
     return lambda: Graph.from_edges(table[0], table[1], n=5, weight=table[2]), [table]
 
@@ -88,9 +88,9 @@ def overwrite(arrays: list[Any]) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_the_arrays_of_the_caller_may_change(way: str) -> None:
-    """Changes of the caller's arrays before or after the first call do not affect the graph.
+    """Changes of the user's arrays before or after the first call do not affect the graph.
 
-    Such changes must not affect column ranges either, because ranges decide which checks are skipped.
+    Column ranges are not affected either. This matters because ranges decide which checks are skipped.
     """
     make, _ = WAYS[way]()
     whole = make()
@@ -124,7 +124,7 @@ def test_networkx_and_files(tmp_path: Path) -> None:
 
 
 def test_an_edge_list_is_taken_over() -> None:
-    """The arrays of an edge list are not copied but become read-only."""
+    """The arrays of an edge list are not copied, but become read-only."""
     src, dst, weight = np.array(SRC, np.uint32), np.array(DST, np.uint32), np.array(WEIGHT, np.float32)
     ids = np.array([1, 2, 3, 5, 8])
     graph = Graph(EdgeList(src, dst, VertexIds(ids), {"weight": weight}))
@@ -173,7 +173,7 @@ def test_fields_of_a_result_are_its_own() -> None:
 
 
 def test_a_result_keeps_its_parameters() -> None:
-    """A result keeps its list of vertices even if the caller's list changes later or can be read only once."""
+    """A result keeps its list of vertices, even if the user's list changes later or can be read only once."""
     program = compile("program near(centers: vertices)\n"
                       "vertex dist: float = 0.0 if position(self, centers) >= 0 else inf\n"
                       "repeat:\n    gather d = min(u.dist + 1.0 for u -> self)\n    apply dist = min(dist, d)\n")
@@ -186,7 +186,7 @@ def test_a_result_keeps_its_parameters() -> None:
 
 
 def test_a_graph_that_outlives_the_modules_is_freed_without_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At the end of the interpreter, the names of modules are None."""
+    """A graph is freed without a message at the end of the interpreter, when the names of modules are None."""
     copies = DeviceCopies()
     monkeypatch.setattr(device_copies, "os", None)
     copies.__del__()

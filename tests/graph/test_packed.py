@@ -1,4 +1,4 @@
-"""Target and weight of an edge packed into one word."""
+"""The target and the weight of an edge are packed into one word."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages: each edge is in one page, each short vertex and each segment in one task, for any page size."""
+"""Pages: each edge is in one page, and each short vertex and each segment is in one task, for any page size."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ SPECS = ("path:0", "path:1", "karate", "star:5000", "kron:10", "rmat:12,40", "un
 
 
 def greedy(offsets: NDArray[np.int64], ends: NDArray[np.int64], edges: int) -> list[int]:
-    """The starts of pages by definition: a page holds as many whole vertices and segments as fit, and at least one."""
+    """Return the starts of pages by their definition: a page holds as many whole vertices and segments as fit, and at
+    least one.
+    """
     stops = sorted({*offsets[1:].tolist(), *ends.tolist()})
     starts = [0]
     while starts[-1] < int(offsets[-1]):

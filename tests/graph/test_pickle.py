@@ -68,7 +68,7 @@ def test_what_was_left_out_comes_back(tmp_path: Path) -> None:
 
 
 def test_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pickle is small, and the path absolute."""
+    """The pickle of a graph by path is small, and its path is absolute."""
     (tmp_path / "g").write_text("".join(f"{i} {i + 1} 5\n" for i in range(3000)))
     (tmp_path / "v").write_text("".join(f"{i}\n" for i in range(4000)))
     monkeypatch.chdir(tmp_path)

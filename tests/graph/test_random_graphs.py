@@ -1,6 +1,5 @@
-"""The random models ba, er, ws, sbm and rgg give simple graphs of the given size, with the degrees of theory.
-
-The same seed gives the same edges.
+"""The random models ba, er, ws, sbm and rgg give simple graphs of the given size, with the theoretical degrees. The
+same seed gives the same edges.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ def test_every_pair_has_one_number() -> None:
 
 
 def test_samples_are_even() -> None:
-    """If 6 or 15 of 20 numbers are sampled, all numbers are drawn equally often, up to 5 standard deviations."""
+    """If 6 or 15 of 20 numbers are sampled, all numbers are drawn equally often, within 5 standard deviations."""
     for count in (6, 15):
         seen = np.zeros(20)
         for seed in range(2000):
@@ -77,7 +76,7 @@ def test_degrees_of_erdos_renyi_are_binomial() -> None:
 
 
 def test_degrees_of_barabasi_albert_fall_with_the_cube() -> None:
-    """The share of degree d is 2 k (k + 1) / (d (d + 1) (d + 2)): a result of Bollobas and others, 2001."""
+    """The share of vertices of degree d is 2 k (k + 1) / (d (d + 1) (d + 2)), by Bollobas and others, 2001."""
     n, k = 50_000, 3
     graph = Graph.read(f"ba:{n},{k},seed=3")
     degree = graph.out_degree

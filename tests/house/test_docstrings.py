@@ -41,14 +41,14 @@ def _public(body: list[ast.stmt], place: str, owner: str = "") -> Iterator[Descr
 
 
 def _parameters(arguments: ast.arguments) -> Iterator[str]:
-    """The names of all parameters except `**keywords`, which only pass on other parameters."""
+    """Yield the names of all parameters except `**keywords`, which only pass on other parameters."""
     for one in (*arguments.posonlyargs, *arguments.args, arguments.vararg, *arguments.kwonlyargs):
         if one is not None:
             yield one.arg
 
 
 def _kernel(node: ast.FunctionDef) -> bool:
-    """Whether a function is a kernel for numba, whose parameters have no types."""
+    """Return whether a function is a kernel for numba, whose parameters have no types."""
     return all(one.annotation is None or ast.unparse(one.annotation) == "Any" for one in node.args.args)
 
 
@@ -58,7 +58,9 @@ FOUND = [one for path in FILES.values() if "skeletons" not in path.parts
 
 
 def test_many_parameters_are_listed() -> None:
-    """`Options` describes each of its fields in the field's metadata, from which the documents are made."""
+    """Public functions and dataclasses with more than MOST parameters have a list. Only `Options` has none: its fields
+    are described in their metadata, from which the documents are generated.
+    """
     listed = {(one.name, one.parameters) for one in FOUND if any(word in one.text for word in LISTS)}
     silent = [f"{one.place} {one.name}" for one in FOUND if len(one.parameters) > MOST and one.name != "Options"
               and not any(word in one.text for word in LISTS)
@@ -67,7 +69,7 @@ def test_many_parameters_are_listed() -> None:
 
 
 def test_lists_name_parameters_that_exist() -> None:
-    """Each line `name: meaning`, or `name, name: meaning`, of an `Args:` list names parameters of the function."""
+    """Each line `name: meaning`, or `name, name: meaning`, of an `Args:` list names parameters of its function."""
     unknown = []
     for one in FOUND:
         lines = iter(one.text.splitlines())
@@ -83,5 +85,5 @@ def test_lists_name_parameters_that_exist() -> None:
 
 
 def test_kernels_and_commands_are_few() -> None:
-    """Most public functions of the project are checked."""
+    """The checks cover most public functions of the project."""
     assert len(FOUND) > 1000

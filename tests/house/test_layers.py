@@ -1,4 +1,5 @@
-"""Rules of imports: no cycles between files or folders, layers, and a reason for each lazy import.
+"""The rules of imports: no cycles between files or folders, only imports of lower layers, and a reason for each lazy
+import.
 
 Imports under `if TYPE_CHECKING` do not count. `vlang/__init__.py`, which names public objects as strings, and
 `vlang/__main__.py` are above all folders. The other modules directly in `vlang/` are the layer below all folders.
@@ -39,7 +40,7 @@ FILES = {_module(path): path for folder in ("vlang", "runtime", "stdlib") for pa
 
 
 def _imports(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
-    """Every import that runs."""
+    """Yield every import that is executed."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             yield node
@@ -48,7 +49,7 @@ def _imports(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
 
 
 def _targets(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
-    """The modules of the project that an import loads."""
+    """Yield the modules of the project that an import loads."""
     names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else \
         [f"{node.module}.{alias.name}" for alias in node.names]
     for name in names:
@@ -133,7 +134,9 @@ def test_modules_are_short() -> None:
 
 
 def test_lists_of_tests_name_files_that_exist() -> None:
-    """The lists of `make quick` and `make nightly`, and the tests that `tests/mutation/plan.py` assigns to files."""
+    """The files exist that are listed for `make quick` and `make nightly`, and the tests that `tests/mutation/plan.py`
+    assigns to files.
+    """
     names = [name for _, tests in TESTS for name in tests]
     for listed in ("quick", "nightly"):
         names += (ROOT / "tests" / f"{listed}.txt").read_text(encoding="utf-8").split()

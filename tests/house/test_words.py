@@ -83,13 +83,13 @@ def _files() -> Iterator[tuple[Path, Iterator[tuple[int, str]]]]:
 
 @cache
 def _prose() -> list[tuple[str, str]]:
-    """Every line of prose with its place, without the text in backticks."""
+    """Return every line of prose with its place, without the text in backticks."""
     return [(f"{path.relative_to(ROOT)}:{number}", re.sub(r"`[^`]*`", "", line))
             for path, lines in _files() for number, line in lines if line.strip()]
 
 
 def found(pattern: str) -> list[str]:
-    """The lines of prose that match a pattern."""
+    """Return the lines of prose that match a pattern."""
     hits = [(place, line) for place, line in _prose() if re.search(pattern, line, re.IGNORECASE)]
     return [f"{place}: {line.strip()}" for place, line in hits if "who" not in pattern[:8] or not PEOPLE.search(line)]
 
@@ -114,7 +114,8 @@ def test_no_marks_of_a_merge() -> None:
 
 
 def test_names() -> None:
-    """Names in Python, skeletons and CUDA C; `file.tell` is allowed, since Python defines it."""
+    """Names in Python, skeletons and CUDA C contain none of the words. `file.tell` is allowed, since Python defines it.
+    """
     paths = [path for folder in ("vlang", "runtime") for kind in ("*.py", "*.pyi", "*.cuh")
              for path in sorted((ROOT / folder).rglob(kind))]
     lines = [(f"{path.relative_to(ROOT)}:{number}", line.replace("file.tell()", "")) for path in paths

@@ -27,7 +27,7 @@ REGISTERED = nx.utils.backends._registered_algorithms
 
 
 def _chain(**weights: Any) -> Any:
-    """The path 0 - 1 - 2 - 3, with weights by name: b=3 is the weight of the second edge."""
+    """Return the path 0 - 1 - 2 - 3 with weights given by keyword: b=3 is the weight of the second edge."""
     graph = nx.path_graph(4)
     for name, value in weights.items():
         graph.edges[list(graph.edges)["abc".index(name)]]["weight"] = value
@@ -97,7 +97,9 @@ def test_weights_that_dijkstra_takes_otherwise_are_refused() -> None:
 
 
 def test_falling_back_to_networkx() -> None:
-    """If priority selects the backend instead of `backend=`, NetworkX runs the calls that the backend refuses."""
+    """If NetworkX selects the backend by its priority, and not by `backend=`, it runs the calls itself that the backend
+    refuses.
+    """
     graph = nx.gnm_random_graph(300, 3000, seed=1)
     graph.add_edge(0, 1, weight=float("inf"))
     with nx.config(backend_priority=["vlang"]):
@@ -138,7 +140,7 @@ def test_converted_graphs_are_graphs_of_networkx_again(kind: type) -> None:
 
 
 def test_attributes_of_parallel_edges() -> None:
-    """Shortest paths use the least weight of parallel edges, PageRank uses the sum, and a missing weight is 1."""
+    """Shortest paths use the smallest weight of parallel edges, PageRank uses the sum, and a missing weight is 1."""
     graph = nx.MultiDiGraph()
     graph.add_edges_from([(0, 1, {"weight": 5}), (0, 1, {"weight": 3}), (0, 2, {}), (2, 1, {"weight": 1.5})])
     for function, named in ((nx.dijkstra_path_length, {"source": 0, "target": 1}), (nx.pagerank, {})):
@@ -172,9 +174,9 @@ EXHAUSTIVE = bool(os.environ.get("VLANG_EXHAUSTIVE"))
 
 @pytest.mark.parametrize("fallback", ["True", ""] if EXHAUSTIVE else [""])
 def test_the_tests_of_networkx(fallback: str, tmp_path: Path) -> None:
-    """The tests run without fallback: NetworkX expects that tests of functions outside of the table fail.
+    """NetworkX's own tests pass without fallback; `make nightly` also runs them with fallback.
 
-    `make nightly` runs them with fallback too.
+    Without fallback, NetworkX marks tests of functions that the table lacks as expected failures.
     """
     folder = Path(nx.__file__).parent
     files = [folder] if EXHAUSTIVE else [folder / "algorithms" / name for name in SUITE]

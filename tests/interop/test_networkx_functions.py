@@ -1,4 +1,6 @@
-"""Every function of the NetworkX backend against NetworkX: results, their order, and errors, on graphs of all kinds."""
+"""Every function of the NetworkX backend gives the same results, order of results and errors as NetworkX, on graphs of
+all kinds.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ Call = Callable[[Graph, random.Random], dict[str, Any]]
 
 
 def _names(draw: random.Random, n: int) -> list[Any]:
-    """Nodes of one kind: consecutive, scattered or huge integers, texts, or objects of different types."""
+    """Return nodes of one kind: consecutive, scattered or huge integers, texts, or objects of different types."""
     kinds = (lambda: list(range(n)), lambda: draw.sample(range(3 * n), n),
              lambda: draw.sample(range(-(10**12), 10**12), n),
              lambda: [f"n{i}" for i in draw.sample(range(n), n)],
@@ -78,7 +80,7 @@ def _nothing(graph: Graph, draw: random.Random) -> dict[str, Any]:
 
 
 def _each(node: str, other: str, values: tuple[Any, ...]) -> tuple[Call, ...]:
-    """A call with a drawn node for each value of another argument."""
+    """Return one call for each value of the argument `other`, with a drawn node as the argument `node`."""
     def with_value(value: Any) -> Call:
         return lambda graph, draw: {node: _node(graph, draw), other: value}
 
@@ -196,7 +198,7 @@ PATHS: dict[str, str | None] = {"single_source_shortest_path": None, "single_sou
 
 
 def _length(graph: Graph, path: list[Any], weight: str | None) -> float:
-    """The sum of the least weights between the nodes of a path, from the left."""
+    """Return the length of a path: the sum of the smallest weights between its nodes, from the left."""
     total = 0.0
     for u, v in itertools.pairwise(path):
         data = graph.get_edge_data(u, v)
@@ -217,7 +219,7 @@ def _paths_of_equal_length(graph: Graph, found: Any, wanted: Any, weight: str | 
 
 @pytest.mark.parametrize("name", sorted(set(FUNCTIONS) - {"hits"}))
 def test_function(name: str) -> None:
-    """The results are those of NetworkX, with a conversion for each call and with a cached conversion."""
+    """The results equal NetworkX's, with a conversion for each call and with a cached conversion."""
     reference = getattr(nx.bipartite if name in ("color", "sets", "is_bipartite") else nx, name)
     draw = random.Random(SEED ^ zlib.crc32(name.encode()))
     ran = 0
@@ -244,7 +246,9 @@ def test_function(name: str) -> None:
 
 
 def test_views_that_hide_edges() -> None:
-    """The length of a view's row counts hidden edges, too, so it cannot be used."""
+    """Views that hide edges are converted correctly. The length of a view's row is of no use, since it also counts
+    hidden edges.
+    """
     for kind in KINDS:
         graph = kind([(1, 2), (2, 3), (3, 1), (3, 4)])
         view = nx.subgraph_view(graph, filter_edge=lambda *edge: 4 not in edge)
@@ -252,7 +256,7 @@ def test_views_that_hide_edges() -> None:
 
 
 def test_hits() -> None:
-    """NetworkX computes scores by ARPACK, so the scores only agree approximately.
+    """The scores agree approximately, since NetworkX computes them by ARPACK.
 
     On a graph of two equal parts, NetworkX returns one of many valid vectors.
     """

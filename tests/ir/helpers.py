@@ -1,4 +1,4 @@
-"""Helpers that give the IR and the facts of a program text."""
+"""Functions that return the IR and the facts of a program text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["applies", "facts_of", "gathers", "ir", "lines", "loop_of", "only"]
 
 
 def ir(text: str, precision: int = 32) -> f.Program:
-    """The IR of a text. A text without a header gets the header `program p`."""
+    """Return the IR of a text. A text without a header gets the header `program p`."""
     if "program " not in text:
         text = "program p\n" + text
     return lower(check(parse(text, "test.vp"), precision))
@@ -24,12 +24,12 @@ def facts_of(text: str) -> Facts:
 
 
 def loop_of(text: str, number: int = 0) -> LoopFacts:
-    """The facts of one loop."""
+    """Return the facts of one loop."""
     return list(facts_of(text).loops.values())[number]
 
 
 def lines(program: f.Program) -> list[str]:
-    """The statements of a program as text."""
+    """Return the statements of a program as text."""
     return [line for statement in program.body for line in statement_lines(statement)]
 
 
@@ -42,5 +42,5 @@ def applies(program: f.Program) -> list[f.Apply]:
 
 
 def only(text: str, name: str, precision: int = 32) -> f.Expr:
-    """The initial value of a field."""
+    """Return the initial value of the field `name`."""
     return next(s.value for s in ir(text, precision).body if isinstance(s, f.InitField) and s.name == name)

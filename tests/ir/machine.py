@@ -1,6 +1,7 @@
-"""A plain evaluator of loops in the IR that can use the rules which facts grant, for small graphs, integers and bools.
+"""A simple evaluator of loops in the IR, for small graphs, integers and bools.
 
-Tests of facts run a loop as written and under a rule, and the results must be equal.
+The evaluator can apply the rules that facts grant. Tests of facts run a loop as written and under a rule, and compare
+the results.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ State = dict[str, list[Any]]
 
 @dataclass(frozen=True)
 class Graph:
-    """n vertices and directed edges; `w` is the only edge column."""
+    """A graph of n vertices and directed edges; `w` is the only edge column."""
 
     n: int
     edges: tuple[tuple[int, int], ...]
     w: tuple[int, ...]
 
     def ends(self, v: int, kind: str) -> Iterator[tuple[int, int]]:
-        """The neighbours of v in a domain, each with the number of the edge."""
+        """Yield the neighbours of v in a domain, each with the number of the edge."""
         for number, (source, target) in enumerate(self.edges):
             if target == v and kind in ("in", "both"):
                 yield source, number
@@ -47,7 +48,9 @@ class _Sight:
 
 
 class Machine:
-    """Runs statements of one program. `now` is the current state; `old` is the state at the start of the superstep."""
+    """A machine that runs statements of one program. `now` is the current state; `old` is the state at the start of the
+    superstep.
+    """
 
     def __init__(self, program: f.Program, graph: Graph) -> None:
         self.program, self.graph = program, graph
@@ -64,7 +67,7 @@ class Machine:
         self.old = self.copy()
 
     def copy(self) -> State:
-        """A copy of the current state."""
+        """Return a copy of the current state."""
         return {name: list(column) for name, column in self.now.items()}
 
     def begin(self) -> None:
@@ -73,7 +76,9 @@ class Machine:
         self.old = self.copy()
 
     def run(self, statements: Iterable[f.Statement], vertices: Iterable[int]) -> None:
-        """Run each statement for all these vertices before the next. Reads of a statement precede its writes."""
+        """Run the statements in order, each of them for all these vertices. The reads of a statement precede its
+        writes.
+        """
         chosen = list(vertices)
         for statement in statements:
             if isinstance(statement, f.Gather):
@@ -99,7 +104,7 @@ class Machine:
     # ---------------------------------------------------------------- expressions
 
     def value(self, expr: f.Expr, at: _Sight) -> Any:
-        """The value of an expression."""
+        """Return the value of an expression."""
         if isinstance(expr, f.Const):
             return expr.value
         if isinstance(expr, f.GraphValue):
@@ -171,7 +176,7 @@ _PLAIN: dict[str, Callable[..., Any]] = {
 
 
 def _sum(expr: f.Op, a: int, b: int) -> int:
-    """Addition and subtraction; infinite integers absorb."""
+    """Return a sum or difference; the result is infinite if an operand is infinite."""
     type_ = expr.type
     assert isinstance(type_, Scalar)
     ends = (type_.highest, type_.lowest)
@@ -183,7 +188,9 @@ def _sum(expr: f.Op, a: int, b: int) -> int:
 
 
 def _better(name: str, type_: Type, a: Any, b: Any) -> Any:
-    """min or max of two values. `none` and tuples that start with the identity lose; a tie keeps the first value."""
+    """Return the min or max of two values. `none` and tuples that start with the identity lose; in a tie the first
+    value wins.
+    """
     if isinstance(type_, Tuple):
         if b[0] == identity(name, type_.items[0]):
             return a
@@ -199,12 +206,12 @@ def _better(name: str, type_: Type, a: Any, b: Any) -> Any:
 
 
 def shuffled(rng: random.Random, n: int) -> list[int]:
-    """The vertices in random order."""
+    """Return the vertices in random order."""
     return rng.sample(range(n), n)
 
 
 def _identity(name: str, type_: Type) -> Any:
-    """The value of a reduction without contributions, by component for tuples."""
+    """Return the value of a reduction without contributions; for tuples, one value per component."""
     if isinstance(type_, Tuple):
         return tuple(identity(name, t) for t in type_.items)
     assert isinstance(type_, Scalar)

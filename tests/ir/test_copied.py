@@ -1,4 +1,4 @@
-"""Rule K, granted and refused on small programs, and its verdict on every loop of the design programs."""
+"""Rule K is granted and refused on small programs, and its verdict on every loop of the design programs is right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules X, Z, I, D, R, F, B and hoisted messages, granted and refused on small programs."""
+"""Rules X, Z, I, D, R, F and B, and hoisted messages, are granted and refused on small programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops that run under granted rules give unchanged results on random small graphs (language.md 10.3 and 11)."""
+"""Loops that run under granted rules give the same results on random small graphs (language.md 10.3 and 11)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LIMIT = 60
 
 
 class Texts:
-    """Draws random loops over a few fields. Many loops have joined writes, for which rules can be granted."""
+    """A generator of random loops over a few fields. Many loops have joined writes, for which rules can be granted."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
@@ -45,7 +45,7 @@ class Texts:
         return "\n".join(lines) + "\n"
 
     def step(self, name: str) -> list[str]:
-        """A gather and an apply, sometimes in a `where`."""
+        """Return a gather and an apply, sometimes inside of a `where`."""
         rng = self.rng
         ends = rng.choice(["u -> self", "self -> u", "u -- self"])
         cond = f" if {self.condition('u.')}" if rng.random() < 0.3 else ""
@@ -112,7 +112,9 @@ def graph(rng: random.Random) -> Graph:
 
 
 def synchronous(program: f.Program, at: Graph, loop: LoopFacts, start: State | None = None) -> list[State] | None:
-    """The initial state and the states after each superstep; None if the loop does not converge or may overflow."""
+    """Return the initial state and the states after each superstep. Return None if the loop does not converge or may
+    overflow.
+    """
     machine = Machine(program, at)
     if start is not None:
         machine.now = {name: list(column) for name, column in start.items()}
@@ -130,7 +132,9 @@ def synchronous(program: f.Program, at: Graph, loop: LoopFacts, start: State | N
 
 
 def in_any_order(program: f.Program, at: Graph, loop: LoopFacts, rng: random.Random) -> State:
-    """Rule A: update random single vertices in place, from old states of neighbours; then sweep to the end."""
+    """Apply rule A: update random single vertices in place, from old states of neighbours; then update all vertices
+    until no value changes.
+    """
     machine = Machine(program, at)
     history = [machine.copy()]
 
@@ -152,17 +156,17 @@ def in_any_order(program: f.Program, at: Graph, loop: LoopFacts, rng: random.Ran
 
 
 def phase_by_phase(program: f.Program, at: Graph, loop: LoopFacts, rounds: int, push: bool) -> list[State]:
-    """Run a loop phase by phase under rule P or N; returns the state after each superstep.
+    """Run a loop phase by phase under rule P or N; return the state after each superstep.
 
-        Under rule P only vertices that changed since the phase last ran send. Under rule N only the receivers of
-        changed vertices run.
+    Under rule P only the vertices that changed since the last run of the phase send. Under rule N only the receivers of
+    changed vertices run.
 
     Args:
         program: The program.
         at: The graph.
-        loop: The facts of its loop.
+        loop: The facts of the loop.
         rounds: The number of supersteps.
-        push: Whether rule P applies, rather than rule N.
+        push: Whether rule P is applied; otherwise rule N is applied.
     """
     machine = Machine(program, at)
     seen: list[State | None] = [None] * len(loop.phases)
@@ -193,7 +197,7 @@ def phase_by_phase(program: f.Program, at: Graph, loop: LoopFacts, rounds: int, 
 
 
 def resting(program: f.Program, at: Graph, loop: LoopFacts, rounds: int) -> list[State]:
-    """Rule X1: vertices at an absorbing value do not gather."""
+    """Apply rule X1: vertices with an absorbing value do not gather."""
     machine = Machine(program, at)
     states = [machine.copy()]
 
@@ -210,18 +214,18 @@ def resting(program: f.Program, at: Graph, loop: LoopFacts, rounds: int) -> list
 
 
 def feeds(loop: LoopFacts, gather: str, name: str) -> bool:
-    """Whether the write of the field `name` reads a gather."""
+    """Return whether the write of the field `name` reads a gather."""
     rests = [write.rest for write in loop.writes if name in write.fields]
     return any(isinstance(e, f.Accumulator) and e.name == gather for rest in rests for e in f.walk(rest))
 
 
 def _looking_at(state: State) -> Callable[[str, int], Any]:
-    """A function that reads the fields of neighbours from a state."""
+    """Return a function that reads the fields of neighbours from a state."""
     return lambda field, u: state[field][u]
 
 
 def frontier(program: f.Program, at: Graph, loop: LoopFacts, rng: random.Random) -> State | None:
-    """Rule X2: one random active neighbour decides, and only vertices without a value gather."""
+    """Apply rule X2: one random active neighbour decides the value, and only vertices without a value gather."""
     machine = Machine(program, at)
     (name,) = loop.writes[0].fields
     joined = loop.writes[0].joined
@@ -242,7 +246,7 @@ def frontier(program: f.Program, at: Graph, loop: LoopFacts, rng: random.Random)
 
 
 def changed_graph(at: Graph, rng: random.Random) -> Graph:
-    """The graph without some of its edges."""
+    """Return the graph without some of its edges."""
     kept = [k for k in range(len(at.edges)) if rng.random() < 0.5]
     return replace(at, edges=tuple(at.edges[k] for k in kept), w=tuple(at.w[k] for k in kept))
 

@@ -1,4 +1,4 @@
-"""Lowering: names, types, conversions and inlining, tested on the text of the IR."""
+"""Lowering of names, types, conversions and inlining, tested on the text of the IR."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def body(text: str, precision: int = 32) -> list[str]:
 
 
 def value(expr: str, type_: str = "float", before: str = "") -> f.Expr:
-    """The IR of an expression that initialises a field of a type."""
+    """Return the IR of an expression that initialises a field of a type."""
     return only(f"{before}\nvertex x: {type_} = {expr}\n", "x")
 
 

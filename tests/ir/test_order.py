@@ -1,4 +1,4 @@
-"""Rules A, A', O, P and S, granted and refused on small programs."""
+"""Rules A, A', O, P and S are granted and refused on small programs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAIR = "vertex x: int = 1\nvertex p: vertex = none"
 
 
 def fixpoint(gather: str, apply: str, fields: str = "vertex x: int = 1", where: str = "") -> str:
-    """A fixpoint loop of one gather and one apply."""
+    """Return a fixpoint loop of one gather and one apply."""
     indent = "    " if where else ""
     head = f"    where {where}:\n" if where else ""
     return f"{fields}\nrepeat:\n{head}{indent}    gather a = {gather}\n{indent}    apply {apply}\n"
@@ -106,7 +106,9 @@ def test_any_order_refused(text: str, letter: str) -> None:
 
 
 def test_a_minimum_under_max_moves_up_with_its_source() -> None:
-    """A `min` gather changes in the direction of the gathered field: it increases if the field only increases."""
+    """A `min` gather changes in the same direction as the gathered field: the result increases if the field only
+    increases.
+    """
     assert loop_of(fixpoint("min(u.x for u -> self)", "x = max(x, a)")).any_order
 
 

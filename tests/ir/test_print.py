@@ -1,4 +1,4 @@
-"""The printed form of IR and facts."""
+"""The printed form of IR and facts is as expected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random programs: the IR is well typed, and every loop gets facts and text."""
+"""For random programs the IR is well typed, and every loop has facts and a text."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _COMPARE = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "differs"})
 
 
 def definite(type_: Type) -> bool:
-    """Whether a type is final, without parts that depend on the place of use."""
+    """Return whether a type is final: none of its parts depends on the place of use."""
     items = type_.items if isinstance(type_, Tuple) else (type_,)
     return not any(isinstance(item, Scalar) and item.weak for item in items)
 
 
 def well_typed(expr: f.Expr) -> bool:
-    """Whether the type of a node of the IR fits the types of its children."""
+    """Return whether the type of a node of the IR fits the types of its children."""
     if isinstance(expr, f.Op):
         types = [arg.type for arg in expr.args]
         if expr.op in _ALIKE:

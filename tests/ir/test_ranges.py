@@ -47,9 +47,9 @@ WITHIN: dict[str, Callable[[int, int], int]] = {
 
 @pytest.mark.parametrize("op", [*EXACT, *WITHIN])
 def test_arithmetic(op: str) -> None:
-    """Ranges contain every result, and the ranges of operations in EXACT end at results.
+    """Ranges contain every result. The limits of the ranges of operations in EXACT are results.
 
-    Ranges of other operations on non-negative ranges are non-negative.
+    Other operations on non-negative ranges have non-negative ranges.
     """
     all_of = whole(I32)
     assert all_of is not None

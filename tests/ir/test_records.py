@@ -1,4 +1,4 @@
-"""The dataclasses of vlang.records behave as those of the standard library."""
+"""The dataclasses of vlang.records behave like the dataclasses of the standard library."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from vlang import records
 
 
 def classes(made: Any) -> tuple[Any, ...]:
-    """The same classes, with the decorator `made`."""
+    """Return the same classes, decorated by `made`."""
 
     @made(frozen=True)
     class Base:

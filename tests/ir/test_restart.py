@@ -1,4 +1,4 @@
-"""Which loops can be run once more from a result, and a check that one more superstep changes nothing."""
+"""The loops that can be run once more from a result, and a check that one more superstep changes nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ repeat{head}:
 
 
 def found(before: str = "", head: str = "", first: str = "let one = 1", after: str = "") -> list[bool]:
-    """For each loop that can be run once more, whether it ends when nothing changes."""
+    """Return, for each loop that can be run once more, whether the loop ends when nothing changes."""
     text = LOOP.format(before=before, head=head, first=first, after=after)
     return [loop.still for loop in restarts(compile(text).stages().facts)]
 
@@ -65,7 +65,9 @@ def test_a_loop_in_a_block_is_none() -> None:
 
 
 def changed(program: Program, result: Result) -> list[str]:
-    """The fields changed by one more superstep of each loop that ends when nothing changes, and the number of loops."""
+    """Run one more superstep of each loop that ends when nothing changes; return the changed fields and the number of
+    such loops.
+    """
     wrong = []
     for loop in restarts(program.stages().facts):
         if loop.still and set(loop.fields) <= set(result.fields):

@@ -1,4 +1,4 @@
-"""Kinds of loops, default activation, phases, and rule N, granted and refused on small programs."""
+"""Kinds of loops, default activation and phases, and rule N, which is granted and refused on small programs."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ repeat 3 times:
 
 
 def test_a_join_is_covered_only_if_nothing_else_moves_its_field() -> None:
-    """Phase 2 may undo a joined write of phase 1, so phase 1 must run again."""
+    """If a later phase may undo a joined write of phase 1, changes of the field require that phase 1 runs again."""
     text = """vertex x, y: int = 1
 repeat 3 times:
     gather a = max(u.x for u -> self)

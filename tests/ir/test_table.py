@@ -1,4 +1,4 @@
-"""The verdicts of language.md section 11, for every loop of the 36 programs of the design."""
+"""The verdicts agree with the table of language.md section 11, for every loop of the 36 programs of the design."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ EXPECTED = {cells[0]: cells[1:] for cells in
 
 
 def verdicts(name: str) -> dict[str, list[str]]:
-    """The rows of one program in the form of the table."""
+    """Return the verdicts on one program as rows of the table."""
     text = (PROGRAMS / f"{name}.vp").read_text(encoding="utf-8")
     facts = analyse(lower(check(parse(text, f"{name}.vp"))))
     return {f"{name}:{loop.span.line}": row(fact) for loop, fact in facts.loops.items()}

@@ -1,4 +1,4 @@
-"""The rules of the IR, of schedules and of plans: each violation is found and reported with the text of the rule."""
+"""Each violation of a rule of the IR, of schedules or of plans is found and reported with the text of the rule."""
 
 from __future__ import annotations
 
@@ -53,25 +53,25 @@ for k from 1 to 3:
 
 @functools.cache
 def program() -> f.Program:
-    """The program that tests damage."""
+    """Return the program that the tests damage."""
     return ir(TEXT)
 
 
 @functools.cache
 def steps() -> s.Schedule:
-    """The schedule of the program."""
+    """Return the schedule of the program."""
     return schedule(program())
 
 
 @functools.cache
 def plan(target: str = "numba") -> Plan:
-    """The plan of the program."""
+    """Return the plan of the program."""
     return vlang.compile(TEXT).plan(frozenset(), target=target)
 
 
 # ------------------------------------------------------------------------------------------------------------ damage
 def _exprs(change: Callable[[f.Expr], f.Expr | None], body: Any = None) -> Any:
-    """The program with each expression replaced by the result of `change`, unless the result is None."""
+    """Return the program in which `change` replaces each expression; if it returns None, the expression stays."""
     value = program() if body is None else body
     if isinstance(value, f.Expr):
         changed = change(value)
@@ -88,7 +88,7 @@ def _exprs(change: Callable[[f.Expr], f.Expr | None], body: Any = None) -> Any:
 
 
 def _body(change: Callable[[f.Statement], tuple[f.Statement, ...]], body: tuple[f.Statement, ...]) -> Any:
-    """The statements, also inside blocks, replaced by the results of `change`."""
+    """Return the statements, including those inside blocks, in which `change` replaces each statement."""
     found: list[f.Statement] = []
     for one in body:
         for other in change(one):
@@ -103,7 +103,7 @@ def _statements(change: Callable[[f.Statement], tuple[f.Statement, ...]]) -> f.P
 
 
 def _stages(change: Callable[[s.Stage], s.Stage], body: Any = None) -> Any:
-    """The schedule with changed passes."""
+    """Return the schedule in which `change` replaces the passes."""
     if body is None:
         return replace(steps(), steps=_stages(change, steps().steps))
     return tuple(change(step) if isinstance(step, s.Stage) else step if isinstance(step, s.ScalarStep) else
@@ -111,7 +111,7 @@ def _stages(change: Callable[[s.Stage], s.Stage], body: Any = None) -> Any:
 
 
 def _spec(**changes: Any) -> Plan:
-    """The plan with the attributes `changes` in the first pass of its loop."""
+    """Return the plan in which the first pass of the loop has the attributes `changes`."""
     loop = next(step for step in plan().steps if isinstance(step, LoopSpec))
     stage = next(step for step in loop.steps if isinstance(step, StageSpec))
     new = replace(loop, steps=tuple(replace(stage, **changes) if step is stage else step for step in loop.steps))
@@ -213,7 +213,7 @@ repeat at most 3 times:
 
 
 def _narrowed(change: Callable[[s.Stage], s.Stage]) -> s.Schedule:
-    """The schedule of NARROWED, whose pass computes two masks before its gather, with a changed pass."""
+    """Return the schedule of NARROWED with a changed pass. The pass computes two masks before its gather."""
     whole = schedule(ir(NARROWED))
     (loop,) = [step for step in whole.steps if isinstance(step, s.Loop)]
     (stage,) = [step for step in loop.steps if isinstance(step, s.Stage) and step.gathers]
@@ -233,7 +233,7 @@ where far > 2:
 
 
 def _around(change: Callable[[s.Stage], s.Stage]) -> s.Schedule:
-    """The schedule of AROUND, where only the activity of the loop reads the mask, with changed passes."""
+    """Return the schedule of AROUND with changed passes. Only the activity of its loop reads the mask."""
     whole = schedule(ir(AROUND))
     return replace(whole, steps=tuple(change(step) if isinstance(step, s.Stage) else step for step in whole.steps))
 

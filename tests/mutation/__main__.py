@@ -1,9 +1,9 @@
-"""Plant mutations and report which survive: `python -m tests.mutation [--results FILE]`.
+"""Plant mutations, and report the mutations that survive: `python -m tests.mutation [--results FILE]`.
 
-Each mutation is planted alone in a copy of the tree, and the test files that should detect it run until a test fails.
-A kill counts only if the failing test passes in the tree without the mutation. If the tests hang, the mutation counts
-as killed only if the hanging test takes less than a tenth of the time limit without it. Results are lines of FILE, so
-that an interrupted run continues.
+Each mutation is planted alone in a copy of the tree. The test files that should detect the mutation run until a test
+fails. A kill counts only if the failing test passes in the tree without the mutation. If a test hangs, the kill counts
+only if this test takes less than a tenth of the time limit in the tree without the mutation. Results are lines of FILE,
+so that an interrupted run continues.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Mutations that no test can detect because the results stay the same, with the reason for each."""
+"""Mutations that no test can detect because all results stay the same, each with the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Mutation operators, and the places in a file where each applies. The operators were fixed before the first run.
+"""Mutation operators, and the places in a file where each operator applies. The operators were fixed before the first
+run.
 
 Python is mutated through its syntax tree. The operators exchange `<` with `<=`, `>` with `>=`, `+` with `-`, `and` with
 `or`, and `min` with `max`. Other operators change a whole number by one, negate a condition, or remove a statement that
@@ -24,8 +25,8 @@ class Site:
         path: The path of the file from the root of the tree.
         line: The line of the replaced text, from 1.
         operator: A name from LOGIC or RACES.
-        start: The first character of the replaced text, as an offset in the file.
-        end: The offset after the replaced text.
+        start: The offset of the replaced text in the file, in characters.
+        end: The offset of the end of the replaced text.
         new: The replacement.
     """
 
@@ -38,7 +39,7 @@ class Site:
 
 
 def mutated(text: str, site: Site) -> str:
-    """The text of the file with the mutation."""
+    """Return the text of the file with the mutation."""
     return text[: site.start] + site.new + text[site.end :]
 
 
@@ -53,7 +54,7 @@ RACES = ("plain_cas", "plain_add", "plain_atomic", "no_barrier", "no_fence", "la
 
 
 def logic_sites(path: str, text: str) -> Iterator[Site]:
-    """Every mutation of Python text by the operators of LOGIC, except in annotations, docstrings and messages."""
+    """Yield every mutation of Python text by the operators of LOGIC, except in annotations, docstrings and messages."""
     starts = [0]
     for line in text.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
@@ -84,7 +85,7 @@ def _changes(tree: ast.AST) -> Iterator[_Change]:
 
 
 def _walk(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes that are executed, without annotations, f-strings, decorators, error messages and `__all__`."""
+    """Yield the nodes that are executed, without annotations, f-strings, decorators, error messages and `__all__`."""
     yield node
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "decorator_list", "type_params"):
@@ -115,7 +116,7 @@ def _of_expression(node: ast.expr) -> Iterator[_Change]:
 
 
 def _droppable(node: ast.AST) -> bool:
-    """Whether a statement can be removed without leaving a name undefined."""
+    """Return whether a statement can be removed without leaving a name undefined."""
     if isinstance(node, ast.Expr):
         return isinstance(node.value, (ast.Call, ast.Yield, ast.YieldFrom))
     if isinstance(node, ast.Assign):
@@ -130,9 +131,9 @@ _ARGUMENT = r"((?:[^(),]|\((?:[^()]|\([^()]*\))*\))+)"  # with parentheses neste
 
 
 def _cuda(work: str) -> str:
-    """A read-modify-write by plain accesses, as an expression that gives the old value.
+    """Return a read-modify-write by plain accesses, as an expression whose value is the old value.
 
-    work: the new value, an expression of `was` and `given`.
+    work: the new value, as an expression of `was` and `given`.
     """
     return rf"([&] {{ auto* place_ = (\1); const auto was_ = *place_; *place_ = {work}; return was_; }}())"
 
@@ -170,7 +171,7 @@ _COMPILED: tuple[_Compiled, ...] = tuple((name, ext, re.compile(pattern, re.MULT
 
 
 def race_sites(path: str, text: str) -> Iterator[Site]:
-    """Every mutation of the text of kernels by the operators of RACES, except in comments."""
+    """Yield every mutation of the text of kernels by the operators of RACES, except in comments."""
     for name, ext, pattern, new in _COMPILED:
         if not path.endswith(ext):
             continue

@@ -1,8 +1,8 @@
-"""Which mutations are planted, and which tests should detect each. Mutations and tests were fixed before the first run.
+"""The mutations to plant, and the tests that should detect each mutation. Both were fixed before the first run.
 
-For every mutation an operator is drawn first, then one of the sites where it applies, so that frequent operators do not
-crowd out the others. The tests of a file are in the first row of TESTS whose path is a prefix of the file's path. The
-tests run in this order until a test fails.
+For every mutation an operator is drawn first, and then one of its sites, so that frequent operators do not crowd out
+the others. The tests of a file are in the first row of TESTS whose path is a prefix of the file's path. The tests run
+in this order until a test fails.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 
 def drawn(root: Path, seed: int = SEED) -> list[Site]:
-    """The mutations of a tree: distinct ones, with the number of each area from AREAS."""
+    """Return distinct mutations of a tree. AREAS has the number of mutations for each area."""
     chance, found = random.Random(seed), []
     for area in AREAS:
         by_operator = _sites(root, area)
@@ -114,7 +114,7 @@ def drawn(root: Path, seed: int = SEED) -> list[Site]:
 
 
 def _sites(root: Path, area: Area) -> dict[str, list[Site]]:
-    """The sites of an area by operator, in the order of paths."""
+    """Return the sites of an area by operator, each list in the order of paths."""
     found: dict[str, list[Site]] = {name: [] for name in area.operators}
     paths = sorted({path for pattern in area.files for path in root.glob(pattern)})
     for path in paths:
@@ -126,5 +126,5 @@ def _sites(root: Path, area: Area) -> dict[str, list[Site]]:
 
 
 def covering(path: str) -> tuple[str, ...]:
-    """The tests that should detect a mutation of a file, in order."""
+    """Return the tests that should detect a mutation of a file, in order."""
     return next(tests for start, tests in TESTS if path.startswith(start))

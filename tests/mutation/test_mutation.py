@@ -1,4 +1,4 @@
-"""The mutation tool itself: operators change what they should, the draw is repeatable, and verdicts are right."""
+"""The mutation tool: operators change what they should, the draw is repeatable, and verdicts are right."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_verdicts(line: int, operator: str, killed: bool, by: str, note: str, tm
 
 
 def test_several_mutations_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each has a tree of its own; a test file that fails ends the other files of its mutation."""
+    """Each mutation has a tree of its own. A test file that fails ends the other test files of its mutation."""
     tree = tmp_path / "tree"
     tree.mkdir()
     for name, text in TINY.items():

@@ -1,4 +1,6 @@
-"""Runs mutations: in a copy of the tree, test files run until a test fails, and then it runs without the mutation."""
+"""Run the tests of mutations. The test files run in a copy of the tree until a test fails; then this test runs without
+the mutation.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +37,10 @@ class Verdict:
         site: The path, line, operator and place of the mutation.
         before: The text that was replaced.
         after: The text in its place.
-        changed: The path and the line with the mutation, which identify it in `judged.py`.
+        changed: The path and the text of the line with the mutation, which identify the mutation in `judged.py`.
         killed: Whether a test detected it.
         by: The test that detected it, or "".
-        seconds: The sum of the times of its test files.
+        seconds: The total time of the test files of the mutation.
         note: "timeout", or why a kill does not count.
     """
 
@@ -52,7 +54,7 @@ class Verdict:
     note: str = ""
 
     def said(self) -> str:
-        """The verdict in a line."""
+        """Return the verdict as a line of text."""
         return f"{'killed' if self.killed else 'SURVIVED'} {self.by} in {self.seconds:.0f} s {self.note}"
 
 
@@ -81,11 +83,11 @@ def copied(root: Path, to: Path) -> Path:
 
 
 class Trials:
-    """Mutations of a copied tree.
+    """The trials of mutations in a copied tree.
 
     Args:
         tree: The copy.
-        folder: A folder beside the copy for the compiled kernels of the tree and for the trees with a mutation.
+        folder: A folder next to the copy, for the compiled kernels and for the trees with a mutation.
         limit: Seconds for all tests of one mutation. A mutation that no test has detected by then has survived.
         jobs: How many test files run at once, each on two processors.
     """
@@ -96,7 +98,9 @@ class Trials:
         self.cache.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def judge(self, sites: Sequence[tuple[str, Site]]) -> Iterator[Verdict]:
-        """Run the tests of mutations, given with their names. Yields the verdicts in the order in which they end."""
+        """Run the tests of mutations; each mutation has a name. Yield the verdicts in the order in which they become
+        final.
+        """
         tasks = []
         mutants = []
         for order, (name, site) in enumerate(sites):
@@ -120,13 +124,13 @@ class Trials:
             yield ended.verdict
 
     def _files(self, tests: Sequence[str]) -> list[str]:
-        """The test files of paths, in order and each once."""
+        """Return the test files below paths, in order and each once."""
         found = [path for one in tests for path in sorted((self.tree / one).rglob("test_*.py")) or [self.tree / one]]
         return list(dict.fromkeys(path.relative_to(self.tree).as_posix() for path in found if path.exists()))
 
     def _work(self, job: int, waiting: Iterator[tuple[_Mutant, str]], lock: threading.Lock,
               done: queue.SimpleQueue[_Mutant | BaseException]) -> None:
-        """Run test files until none waits. The tests inherit the two processors of this thread."""
+        """Run test files until none is waiting. The tests inherit the two processors of this thread."""
         if self.jobs > 1:
             usable = sorted(os.sched_getaffinity(0))
             os.sched_setaffinity(0, {usable[(2 * job + k) % len(usable)] for k in range(2)})
@@ -150,9 +154,8 @@ class Trials:
                 done.put(mutant)
 
     def _decides(self, mutant: _Mutant, file: str) -> bool:
-        """Run a test file with the mutation; returns whether this run decides about the mutation.
-
-        If so, the verdict is complete.
+        """Run a test file with the mutation; return whether this run decides about the mutation. If so, the verdict is
+        complete.
         """
         self._plant(mutant)
         verdict = mutant.verdict
@@ -177,7 +180,7 @@ class Trials:
         return verdict.killed
 
     def _plant(self, mutant: _Mutant) -> None:
-        """Make the tree with the mutation, and its cache, of hard links: nothing with a mutation stays elsewhere."""
+        """Create the tree with the mutation, and its cache, from hard links. The mutation is only in this tree."""
         with mutant.planting:
             if mutant.folder.exists():
                 return
@@ -196,7 +199,7 @@ class Trials:
             own.rename(mutant.folder)
 
     def _run(self, tree: Path, tests: Sequence[str], cache: Path, ended: threading.Event) -> tuple[str, str]:
-        """Run tests until one fails. Returns the test that failed and the test that hung; "" stands for no test."""
+        """Run tests until one fails. Return the test that failed and the test that hung; "" means no test."""
         log = self.folder / f"log{threading.get_ident()}"
         environment = {**os.environ, "VLANG_CACHE": str(cache), "PYTHONPATH": str(tree),
                        "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"}
@@ -218,12 +221,14 @@ class Trials:
         return self._first_error(text, tests), ""
 
     def _first_error(self, text: str, tests: Sequence[str]) -> str:
-        """The file that could not be imported, or the first of the tests if pytest did not start."""
+        """Return the file that could not be imported, or the first of the tests if pytest did not start."""
         found = re.search(r"^ERROR (\S+)", text, re.MULTILINE)
         return found[1] if found else tests[0]
 
     def _watched(self, running: subprocess.Popen[bytes], log: Path, ended: threading.Event) -> bool:
-        """Wait for the end of the tests; returns whether they hung. Tests of an ended mutation are stopped."""
+        """Wait for the end of the tests; return whether they hung. Tests of a mutation with a final verdict are
+        stopped.
+        """
         start, size, changed = time.monotonic(), 0, time.monotonic()
         while running.poll() is None:
             time.sleep(0.2)

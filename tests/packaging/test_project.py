@@ -1,4 +1,4 @@
-"""Project files agree with the source."""
+"""The project files agree with the source."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_citation_names_this_version() -> None:
 
 
 def test_every_python_that_is_allowed_has_its_state_in_the_guide() -> None:
-    """A classifier names a tested version; the guide lists any other allowed version as untested."""
+    """A classifier names each tested version of Python. The guide lists any other allowed version as untested."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     found = re.fullmatch(r">=3\.(\d+),<3\.(\d+)", project["requires-python"])
     assert found is not None

@@ -1,4 +1,4 @@
-"""The wheel, built from the sdist, has exactly the modules and data of the tree and works in a bare environment."""
+"""The wheel, built from the sdist, has exactly the modules and data of the tree, and works in a bare environment."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KINDS = (".py", ".pyi", ".lark", ".vp", ".cuh", ".md")
 
 
 def expected() -> set[str]:
-    """Every file of the source folders that belongs in the wheel, by its name in the wheel."""
+    """Return every file of the source folders that belongs in the wheel, with its name in the wheel."""
     files = {"vlang/py.typed"}
     for folder, name in (("vlang", "vlang"), ("runtime", "vlang/runtime"), ("stdlib", "vlang/stdlib"),
                          ("docs/diagnostics", "vlang/diagnostics")):
@@ -30,7 +30,7 @@ def expected() -> set[str]:
 
 
 def quietly(command: Sequence[str | Path], folder: Path) -> str:
-    """The output of a command. Fails with this output if the command fails."""
+    """Run a command and return its output. If the command fails, fail with this output."""
     env = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
@@ -38,7 +38,7 @@ def quietly(command: Sequence[str | Path], folder: Path) -> str:
 
 
 def declared() -> list[Distribution]:
-    """The distributions that vlang's base dependencies install, and no others."""
+    """Return the distributions that vlang's base dependencies install, and no others."""
     found: dict[str, Distribution] = {}
     waiting = [Requirement(text) for text in distribution("vlang").requires or ()]
     while waiting:
@@ -51,7 +51,7 @@ def declared() -> list[Distribution]:
 
 @pytest.fixture(scope="module")
 def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with an sdist of the tree, and the wheel that is built from that sdist."""
+    """Return a folder with an sdist of the tree, and the wheel that is built from this sdist."""
     if importlib.util.find_spec("build") is None:
         pytest.skip("the package `build` is not installed")
     if importlib.util.find_spec("setuptools") is None or int(version("setuptools").split(".")[0]) < 77:
@@ -82,7 +82,7 @@ def wheel(dist: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment with only the wheel, installed by pip, and its declared dependencies."""
+    """Return an environment in which pip has installed only the wheel and its declared dependencies."""
     if importlib.util.find_spec("pip") is None:
         pytest.skip("pip is not installed here")
     place = tmp_path_factory.mktemp("bare")
@@ -136,7 +136,9 @@ def test_only_vlang_is_installed(bare: Path) -> None:
 def test_the_command_works_in_a_bare_environment(
     bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], shown: str
 ) -> None:
-    """The commands use the parser, library programs, readers, CPU kernels and GPU text: all data files of the wheel."""
+    """The commands work in a bare environment. They use the parser, library programs, readers, CPU kernels and GPU
+    text, that is, all data files of the wheel.
+    """
     monkeypatch.setenv("VLANG_CACHE", str(tmp_path / "cache"))  # so that the environment compiles every kernel
     (tmp_path / "my.vp").write_text("program my\n\nvertex friends: int = count(true for u -- self)\n")
     (tmp_path / "graph.csv").write_text("source,target\na,b\n")

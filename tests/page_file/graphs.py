@@ -13,13 +13,13 @@ __all__ = ["drawn_graph", "same_graph"]
 
 
 def drawn_graph(n: int, edges: int, seed: int = 1, **options: Any) -> Graph:
-    """A random multigraph with an edge column that distinguishes the edges."""
+    """Return a random multigraph with an edge column that distinguishes the edges."""
     drawn = draw(np.random.default_rng([26, seed]), n, edges)
     return Graph.from_edges(drawn.src, drawn.dst, n=n, weight=drawn.weight, **options)
 
 
 def same_graph(found: Graph, expected: Graph) -> None:
-    """Compare two graphs except for the orders of their rows.
+    """Assert that two graphs are equal, except for the order of their rows.
 
     The function compares ids, rows in both directions in the order of the ids, columns with types and bounds, and
     notes.

@@ -1,4 +1,4 @@
-"""Conversion in a memory budget writes the same bytes as a save from memory, for all sources and options."""
+"""A conversion in a memory budget writes the same bytes as a save from memory, for all sources and options."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ EDGES = 1500
 
 @pytest.fixture(params=["in one part", "in many parts"])
 def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """With "many" parts, buckets have 300 entries, runs of ids have 100, and windows have a few lines."""
+    """Set the sizes of parts. With "many" parts, buckets have 300 entries, runs of ids have 100, and windows have a few
+    lines.
+    """
     if request.param == "in many parts":
         monkeypatch.setattr(Budget, "entries", lambda *_: 300)
         monkeypatch.setattr(disk_ids, "LEAST_RUN", 100)
@@ -50,7 +52,7 @@ def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> st
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Small files of every format and kind of ids."""
+    """Return small files of every format and kind of ids."""
     folder = tmp_path_factory.mktemp("sources")
     rng = np.random.default_rng(1)
     ends = rng.integers(0, 250, (EDGES, 2))
@@ -105,10 +107,7 @@ OPTIONS: list[dict[str, Any]] = [
 
 
 def same_bytes(source: str, options: dict[str, Any], layout: str, folder: Path) -> None:
-    """Compare the conversion with reading and writing the graph in memory.
-
-    The conversion and the save must refuse the same options.
-    """
+    """Compare the conversion with reading the graph into memory and saving it. Both must refuse the same options."""
     refused = ""
     try:
         graph = Graph.read(source, **options)
@@ -151,7 +150,9 @@ def test_options_of_texts(files: Path, parts: str, tmp_path: Path) -> None:
 
 
 def test_sorting_keys_of_all_64_bits(tmp_path: Path) -> None:
-    """A 64-bit key leaves no bits for the number of an entry, so buckets are divided until keys need fewer bits."""
+    """Keys of 64 bits leave no bits for the number of an entry. Buckets are therefore divided until keys need fewer
+    bits.
+    """
     rng = np.random.default_rng(4)
     room = DiskArrays(tmp_path)
     keys, values = room.empty(5000, np.uint64), room.empty(5000, np.float32)
@@ -200,7 +201,9 @@ def test_budgets_that_are_too_small(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_named_memory_suffices_to_convert(layout: str, tmp_path: Path) -> None:
-    """The budget of the message is enough with any number of threads, and the answer does not depend on it."""
+    """The budget that the message names suffices for any number of threads. The number of threads does not change this
+    budget.
+    """
     n = 1 << 19
     source, target, rng = tmp_path / "g.npz", tmp_path / "x.vg", np.random.default_rng(6)
     Graph.from_edges(rng.integers(0, n, n), rng.integers(0, n, n), vertices=range(n)).save(source)
@@ -229,7 +232,7 @@ def test_a_bitmap_of_wide_ids_takes_little_more(tmp_path: Path) -> None:
 
 
 def test_parts_of_long_text_ids_fit_their_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As many ids a part as fit with two copies of their text, but at least LEAST_RUN."""
+    """A part has as many ids as fit with two copies of their text, but at least LEAST_RUN ids."""
     parts, memory, merge, start = [], 1 << 20, disk_ids._merge_parts, DiskSpace.__init__
 
     def watched(lists: list[Any], samples: list[Any], most: int) -> Iterator[list[tuple[int, int]]]:
@@ -251,7 +254,9 @@ def test_parts_of_long_text_ids_fit_their_memory(tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize(("step", "dense"), [(1, True), (10**7, False)])
 def test_only_dense_ids_are_ranked_by_a_bitmap(step: int, dense: bool, tmp_path: Path,
                                                monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bitmap takes memory for every number between the least and the largest id."""
+    """Only dense ids are ranked by a bitmap, since a bitmap needs memory for every number between the smallest and the
+    largest id.
+    """
     used: list[bool] = []
 
     def ranked(*given: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Damaged page files and other files: each gives a one-line error of vlang without large allocations."""
+"""Damaged page files and other files: each gives an error of one line, without large allocations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VERSION_AT, N_AT, M_AT, FLAGS_AT, LAYOUT_AT, ID_KIND_AT, BITS_AT, CODEC_AT = 8, 
 
 
 class Damaged:
-    """The bytes of a page file for a test to change. `seal` corrects the checksums."""
+    """The bytes of a page file, which a test changes. `seal` corrects the checksums."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -32,18 +32,18 @@ class Damaged:
         struct.pack_into(form, self.data, at, value)
 
     def entry(self, section: Section) -> int:
-        """The offset of the entry of a section in the table of sections."""
+        """Return the offset of the entry of a section in the table of sections."""
         count = FIELDS.unpack_from(self.data)[-1]
         places = [TABLE_AT + number * ENTRY.size for number in range(count)]
         return next(at for at in places if ENTRY.unpack_from(self.data, at)[0] == section)
 
     def words(self, section: Section, dtype: str = "<i8") -> np.ndarray:
-        """A section as a writeable array."""
+        """Return a section as a writeable array."""
         _, _, offset, nbytes, _ = ENTRY.unpack_from(self.data, self.entry(section))
         return np.frombuffer(self.data, np.uint8)[offset : offset + nbytes].view(dtype)
 
     def page(self, number: int, dtype: str = "<u4") -> np.ndarray:
-        """A page of the in-edges as a writeable array."""
+        """Return a page of the in-edges as a writeable array."""
         extent = self.file.extent("in", number)
         return np.frombuffer(self.data, np.uint8)[extent.offset : extent.offset + extent.nbytes].view(dtype)
 
@@ -235,7 +235,9 @@ def test_ids(tmp_path: Path) -> None:
 
 
 def test_a_row_that_ends_in_the_next_page(tmp_path: Path) -> None:
-    """Only the rows of long vertices may continue in the next page, because the tasks of kernels rely on that."""
+    """A row that continues in the next page is refused unless its vertex is long, because the tasks of kernels rely on
+    this.
+    """
     save(drawn_graph(60, 2000, directed=False), tmp_path / "x.vg", page_bytes=4096)
     damaged = Damaged(tmp_path / "x.vg")
     view = damaged.file.view("in", 0, damaged.page(0, "u1"))
@@ -283,7 +285,9 @@ def test_stripes(tmp_path: Path) -> None:
 
 
 def test_any_change_is_refused_or_harmless(whole: Path, tmp_path: Path) -> None:
-    """Random words in header, directories or pages, with correct checksums, give an error of vlang or a graph."""
+    """If random words in header, directories or pages are changed, with correct checksums, the result is an error of
+    vlang or a graph.
+    """
     rng = np.random.default_rng(11)
     path = tmp_path / "x.vg"
     refused: list[str] = []

@@ -1,4 +1,4 @@
-"""A directory of a page file is refused if any of its numbers does not fit the others."""
+"""A directory of a page file is refused if any of its numbers contradicts the others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ M = 6000 + len(HUBS) * (SEGMENT + 500)
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Directory:
-    """A directory with several pages, and with vertices whose rows are cut into segments."""
+    """Return a directory with several pages, and with vertices whose rows are cut into segments."""
     path = tmp_path_factory.mktemp("directory") / "x.vg"
     ends = np.random.default_rng(1).integers(0, N, (2, M))
     for number, hub in enumerate(HUBS):
@@ -29,7 +29,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Directory:
 
 
 def wrong(d: Directory) -> Iterator[bool]:
-    """For each rule of a directory, whether it is broken.
+    """Yield, for each rule of a directory, whether the rule is broken.
 
     If a rule is broken, kernels would read outside of a page, row or list, or miss or repeat a vertex.
     """
@@ -78,7 +78,7 @@ def test_no_number_of_a_directory_is_taken_on_trust(directory: Directory) -> Non
 
 
 def test_tasks_that_leave_out_a_vertex_are_refused(directory: Directory) -> None:
-    """Two changes at once may keep the number of vertices."""
+    """Tasks that leave out a vertex are refused, even if a second change keeps the number of vertices."""
     words, tasks = directory.to_words(), 8 + len(directory.starts) + directory.count
     tasks += directory.longs.size + directory.segments.size + len(directory.segment_pages)
     assert np.array_equal(words[tasks : tasks + directory.tasks.size], directory.tasks.reshape(-1))

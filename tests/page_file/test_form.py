@@ -60,9 +60,9 @@ def test_round_trip(name: str, layout: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("layout", "edges"), [("degree", 4000), ("hubs", 4000), ("hubs", 30)])
 def test_layouts_order_vertices(layout: str, edges: int, tmp_path: Path) -> None:
-    """Vertices are in order of degree; or the hubs come first, and then the other vertices by number.
+    """Vertices are in the order of degree, or the hubs precede the other vertices, which are ordered by number.
 
-    Hubs are the 8 % of the vertices with the largest product of degrees, if the product is not 0.
+    Hubs are the 8 % of the vertices with the largest product of in-degree and out-degree, if this product is not 0.
     """
     graph = drawn_graph(500, edges)
     save(graph, tmp_path / "x.vg", layout=layout, page_bytes=4096)
@@ -142,7 +142,7 @@ def test_views_are_those_of_the_adjacency(tmp_path: Path) -> None:
 
 
 def _xxh64(data: bytes) -> int:
-    """XXH64 with seed 0 in plain Python, written from its specification."""
+    """Return XXH64 with seed 0, computed in plain Python from its specification."""
     primes = (11400714785074694791, 14029467366897019727, 1609587929392839161, 9650029242287828579,
               2870177450012600261)  # fmt: skip
     p1, p2, p3, p4, p5 = primes

@@ -46,7 +46,7 @@ def start(*words: object) -> subprocess.Popen[str]:
 
 
 def peak(process: subprocess.Popen[str]) -> int:
-    """Wait for a process; returns its peak of anonymous and shared memory in bytes."""
+    """Wait for a process; return its peak of anonymous and shared memory in bytes."""
     most = 0
     while process.poll() is None:
         try:
@@ -77,7 +77,7 @@ def test_a_budget_is_kept(prefix: str, edges: int, tmp_path: Path) -> None:
 
 
 def test_nothing_half_is_left(tmp_path: Path) -> None:
-    """An interrupt or SIGTERM at any moment leaves either the old file or the complete new one."""
+    """After an interrupt or SIGTERM at any moment, either the old file or the complete new file exists."""
     source, folder = tmp_path / "x.txt", tmp_path / "out"
     folder.mkdir()
     write_text(source, 400_000)
@@ -108,7 +108,7 @@ def test_nothing_half_is_left(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("limit", [2 * MIB, 8 * MIB])
 def test_a_full_disk(limit: int, tmp_path: Path) -> None:
-    """The disk may be full for the temporary files or for the page file."""
+    """A full disk gives an error, whether it is full for the temporary files or for the page file."""
     source, folder = tmp_path / "x.txt", tmp_path / "out"
     folder.mkdir()
     write_text(source, 400_000)

@@ -1,1 +1,1 @@
-"""Graphs whose edges are not in memory: rings, streamed passes and page files."""
+"""Graphs whose edges are not in memory: rings of pages, streamed passes and page files."""

@@ -1,4 +1,4 @@
-"""A page source for tests that serves the pages of a graph in memory late, in any order, or with errors."""
+"""A source of pages for tests. It serves the pages of a graph in memory late, in any order, or with errors."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Views:
 class MemoryStore:
     """A `StoredEdges` that serves the pages of a graph in memory as if they were on disk.
 
-    A page is copied into the buffer, and the rest of the buffer is filled with ones. So a kernel that reads a page too
-    early, or out of bounds, gets wrong values.
+    A page is copied into the buffer, and the rest of the buffer is filled with ones. A kernel that reads a page too
+    early, or out of bounds, therefore gets wrong values.
 
     Args:
         graph: the graph.
@@ -66,26 +66,26 @@ class MemoryStore:
         self._lock = threading.Lock()
 
     def coded(self, columns: Mapping[str, Column]) -> MemoryStore:
-        """The same pages, with other codings of columns."""
+        """Return the same pages with other encodings of columns."""
         other = copy(self)
         other.columns = dict(columns)
         return other
 
     def cuts(self, kind: str) -> PageCuts:
-        """The page boundaries of an adjacency direction, without its edges."""
+        """Return the page boundaries of an adjacency direction, without the edges."""
         pages = self._pages(kind)
         return PageCuts(**{spec.name: getattr(pages, spec.name) for spec in fields(PageCuts)})
 
     def kinds(self) -> Sequence[str]:
-        """The stored adjacency directions."""
+        """Return the stored adjacency directions."""
         return ("in", "out") if self.directed else ("in",)
 
     def degrees(self, kind: str, empty: Empty = empty) -> NDArray[np.uint32]:
-        """The lengths of the rows."""
+        """Return the lengths of the rows."""
         return np.array(self._graph.in_degree if kind == "in" else self._graph.out_degree)
 
     def nbytes(self, kind: str, page: int) -> int:
-        """Bytes of a page."""
+        """Return the bytes of a page."""
         used = sum(_stored(array) for array in self._arrays(kind, page).values())
         return max(1, -(-used // PAGE)) * PAGE
 
@@ -109,19 +109,19 @@ class MemoryStore:
         return Views(found.pop(" offsets"), found.pop(" targets"), found), len(buffer)
 
     def spare(self, kind: str) -> int:
-        """Bytes of memory that reads need in addition to the buffer."""
+        """Return the bytes of memory that reads need in addition to the buffer."""
         return 0
 
     def random_cost(self) -> float:
-        """The cost of a random read relative to a sequential one: a value as of a disk."""
+        """Return the cost of a random read relative to a sequential read; the value is typical of a disk."""
         return 4.7
 
     def rate(self, most: int) -> float:
-        """The rate of page reads, in bytes a second: a value as of a disk."""
+        """Return the rate of page reads, in bytes a second; the value is typical of a disk."""
         return 1e9
 
     def rows(self) -> Rows:
-        """All in-edges."""
+        """Return all in-edges."""
         base = self._graph.adjacency("in", tuple(self.columns))
         return Rows(base.offsets, base.targets, {name: base.stored(name) for name in self.columns})
 
@@ -144,24 +144,24 @@ def _stored(array: NDArray[Any]) -> int:
 
 
 def store_of(graph: Graph) -> MemoryStore:
-    """The store of a graph from `opened`."""
+    """Return the store of a graph from `opened`."""
     assert isinstance(graph.stored, MemoryStore)
     return graph.stored
 
 
 def opened(graph: Graph, page_size: int, late: float = 0.0, broken: tuple[str, int] | None = None) -> Graph:
-    """The graph with its edges in a `MemoryStore`."""
+    """Return the graph with its edges in a `MemoryStore`."""
     return Graph.on_pages(MemoryStore(graph, page_size, late, broken), graph.ids)
 
 
 @contextmanager
 def streaming(buffers: int, kept: float = 0.0, windows: Path | None = None) -> Iterator[None]:
-    """A context in which runs stream every graph on disk.
+    """Return a context manager in which runs stream every graph on disk.
 
     Args:
         buffers: the number of buffers of the ring.
         kept: the share of the pages that fit into memory in addition to the ring.
-        windows: the folder for a file with the vertex arrays that have no random reads.
+        windows: the folder for a file with the vertex arrays that are not read at random; None keeps them in memory.
     """
 
     def place(plan: Plan, graph: Graph, options: Options) -> Placement:

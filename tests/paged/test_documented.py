@@ -1,4 +1,4 @@
-"""The table of docs/internals/streaming.md: how every program of the library runs on streamed pages.
+"""The table of docs/internals/streaming.md agrees with how every program of the library runs on streamed pages.
 
 `.venv/bin/python -m tests.paged.test_documented` writes the table.
 """
@@ -26,7 +26,7 @@ SHOWN_ON_GPU = {"connected components": "components, one pass", "push": "pushes,
 
 
 def how(name: str) -> str:
-    """The ways in which the loops of a program run on a directed graph with streamed edges."""
+    """Return the execution ways of the loops of a program on a directed graph with streamed edges."""
     program = load(name)
     line = whole_lists(program)
     if line is not None:
@@ -49,7 +49,7 @@ def how(name: str) -> str:
 
 
 def how_on_gpu(name: str) -> str:
-    """The ways in which the loops of a program may run on a GPU whose pages come from disk."""
+    """Return the execution ways that the loops of a program may use on a GPU whose pages come from disk."""
     program = load(name)
     if whole_lists(program) is not None or keys_read(program) is not None:
         return "refused"
@@ -62,7 +62,7 @@ def how_on_gpu(name: str) -> str:
 
 
 def table() -> str:
-    """The rows of the table."""
+    """Return the rows of the table."""
     rows = [f"| {name} | {how(name)} | {how_on_gpu(name)} |\n" for name in stdlib.names()]
     return "| program | streamed to a CPU | to a GPU |\n| --- | --- | --- |\n" + "".join(rows)
 

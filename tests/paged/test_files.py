@@ -1,4 +1,4 @@
-"""Runs on page files: the bits of runs in memory, the pages read, failing files, and the command."""
+"""Runs on page files: the same bits as runs in memory, the pages read, failing files, and the command."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ EXHAUSTIVE = bool(os.environ.get("VLANG_EXHAUSTIVE"))
 
 @pytest.fixture(scope="module")
 def graph() -> Graph:
-    """A graph of 4,096 vertices with weights."""
+    """Return a graph of 4,096 vertices with weights."""
     return Graph.read("rmat:12,20", weights="1..9")
 
 
 @pytest.fixture(scope="module")
 def path(graph: Graph, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page file of `graph`, of over 100 pages per direction.
+    """Return the page file of `graph`, with over 100 pages per direction.
 
     The rows of the file are in the order of the ids, as in memory.
     """
@@ -73,7 +73,9 @@ def test_page_sizes_and_stripes_change_no_bit(graph: Graph, tmp_path: Path) -> N
 
 
 def test_undirected_rows_of_many_pages(tmp_path: Path) -> None:
-    """The rows of two hubs with 100,000 edges take several pages, each with some of their segments."""
+    """Results are right if the rows of two hubs with 100,000 edges take several pages, each with some of their
+    segments.
+    """
     at = np.arange(200_000)
     hubs = Graph.from_edges(at % 4_000, np.where(at < 100_000, 4_001, 4_005), directed=False)
     save(hubs, tmp_path / "h.vg", layout="ids", page_bytes=1 << 16)
@@ -85,7 +87,9 @@ def test_undirected_rows_of_many_pages(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["components", "bipartite", "mis", "cdlp"])
 def test_both_directions_are_merged(graph: Graph, path: Path, name: str) -> None:
-    """Programs over `--` need the in-edges and out-edges of a vertex together, which no page of the file contains."""
+    """Programs over `--` need the in-edges and out-edges of a vertex together. No page of the file contains both, so
+    they are merged.
+    """
     program = load(name)
     found = program(Graph.open(path), memory="1M", threads=2)
     assert found.read_bytes > 0
@@ -93,7 +97,9 @@ def test_both_directions_are_merged(graph: Graph, path: Path, name: str) -> None
 
 
 def test_components_read_each_edge_once(graph: Graph, path: Path) -> None:
-    """So components need no memory to merge the two directions. Other ways of the same loop need this memory."""
+    """Connected components read each edge once, and need no memory to merge the two directions. Other ways of the same
+    loop need this memory.
+    """
     file, components = PageFile.open(path), load("components")
     found = components(Graph.open(path), memory="230K")
     assert {row.mode for row in found.history} == {"connect"}
@@ -104,7 +110,9 @@ def test_components_read_each_edge_once(graph: Graph, path: Path) -> None:
 
 
 def test_values_whose_order_matters_are_copied_in_passes(graph: Graph, path: Path) -> None:
-    """A NaN is found only when the loop begins, so floats need memory to merge the directions in any case."""
+    """Floats with a NaN are copied in passes. A NaN is found only when the loop begins, so that floats always need
+    memory to merge the directions.
+    """
     program = compile("program copies\nvertex x: float\nrepeat:\n    gather a = min(u.x for u -- self)\n"
                       "    apply x = min(x, a)\n")
     values = np.arange(graph.n, dtype=np.float32)
@@ -117,7 +125,7 @@ def test_values_whose_order_matters_are_copied_in_passes(graph: Graph, path: Pat
 
 
 def test_searches_read_the_pages_of_the_frontier_or_of_the_rest(graph: Graph, path: Path, tmp_path: Path) -> None:
-    """Searches read fewer bytes than full passes. On a grid, searches read each page about once in the whole run."""
+    """Searches read fewer bytes than full passes. On a grid, a search reads each page about once in the whole run."""
     bfs, disk = load("bfs"), Graph.open(path)
     found = bfs(disk, source=0, memory="400K")
     assert {row.mode for row in found.history} == {"push", "early-exit pull"}
@@ -135,7 +143,7 @@ def test_searches_read_the_pages_of_the_frontier_or_of_the_rest(graph: Graph, pa
 
 
 def test_pushes_read_the_pages_of_active_vertices(path: Path) -> None:
-    """Pushes read weights with the pages. A full pass runs only if it reads no more bytes."""
+    """Pushes read the pages of active vertices with their weights. A full pass runs only if it reads no more bytes."""
     disk = Graph.open(path)
     found = SSSP(disk, source=0, memory="400K")
     pulled = SSSP(disk, source=0, memory="400K", research={"mode": "pull"})
@@ -168,7 +176,9 @@ def test_what_a_graph_on_disk_knows_without_its_edges(graph: Graph, path: Path) 
 def test_a_file_system_that_refuses_direct_reads(
     graph: Graph, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The file system may refuse at open or at the first read. Reads are then buffered, and the run reports it."""
+    """If the file system refuses direct reads, at open or at the first read, reads are buffered, and the run reports
+    this.
+    """
     want, real_open, real_read = PAGERANK(graph), os.open, os.preadv
 
     def refused(file: Any, flags: int, *more: Any) -> int:
@@ -206,7 +216,7 @@ def test_short_reads_are_continued(graph: Graph, path: Path, monkeypatch: pytest
 
 
 def test_a_file_that_changes_after_it_was_opened(graph: Graph, tmp_path: Path) -> None:
-    """A truncated file or a flipped byte of a page gives one message that names the file."""
+    """If a file is truncated or a byte of a page changes after the file was opened, one message names the file."""
     file = tmp_path / "x.vg"
     save(graph, file, page_bytes=4096)
     disk, size = Graph.open(file), file.stat().st_size
@@ -235,7 +245,7 @@ WHOLE = ("components", "cdlp", "coloring", "mis")
 @pytest.mark.parametrize(("name", "precision"), [
     (name, bits) for name in NAMES for bits in (32, 64) if bits == 32 or name not in WHOLE or EXHAUSTIVE])
 def test_rows_in_order_of_degree(tmp_path: Path, name: str, precision: int) -> None:
-    """Streamed runs have the bits of a run in memory on the same file.
+    """Streamed runs have the same bits as a run in memory on the same file.
 
     Float sums may be rounded differently than on the original graph, unless the rows are in the order of the ids.
     """

@@ -1,4 +1,4 @@
-"""A refused run names a memory budget, and the same run succeeds with this budget."""
+"""The message of a refused run names a memory budget, and the same run succeeds with this budget."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ def test_the_named_memory_suffices(
 
 
 def test_the_memory_named_for_common_neighbours_suffices(tmp_path: Path) -> None:
-    """The error is the same whether the budget would have sufficed to stream the edges or not."""
+    """The run succeeds with the memory that the message names. The message is the same for budgets in which the edges
+    could be streamed and for smaller budgets.
+    """
     path, program = tmp_path / "g.vg", load("jaccard")
     Graph.read("kron:13", self_loops="drop", parallel="drop").save(path)
     named = set()

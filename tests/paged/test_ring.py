@@ -1,4 +1,6 @@
-"""The ring gives every page once a pass, in any order of arrival, within its budget, and one error if a read fails."""
+"""The ring delivers every page once per pass, in any order of arrival and within its budget, and raises one error if a
+read fails.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from vlang.runtime.threads.tasks import Task
 
 
 def store(late: float = 0.0, broken: tuple[str, int] | None = None) -> MemoryStore:
-    """A store of 40 pages with 64 edges each."""
+    """Return a store of 40 pages with 64 edges each."""
     rng = np.random.default_rng(3)
     src, dst = rng.integers(0, 160, (2, 2560))
     made = MemoryStore(Graph.from_edges(src, dst, n=160), 256, late, broken)
@@ -35,7 +37,7 @@ def singles(made: MemoryStore) -> list[tuple[int]]:
 
 
 def sweep(ring: Ring, made: MemoryStore, groups: list[tuple[int]] | None = None) -> list[int]:
-    """Run a pass over all pages and compare their contents; returns the pages in the order of arrival."""
+    """Run a pass over all pages and compare their contents; return the pages in the order of arrival."""
     seen = []
     cuts = made.cuts("in")
     targets = made._graph.adjacency("in").targets
@@ -78,7 +80,7 @@ def test_what_fits_is_read_once_and_half_of_it_halves_the_reads() -> None:
 
 
 def test_reads_begin_at_once_and_cached_pages_fill_the_waits() -> None:
-    """A pass first uses the pages that occupy buffers, and does not keep the disk idle while it uses cached pages."""
+    """A pass first uses the pages that occupy buffers. While it uses cached pages, the disk is not idle."""
     made = store(0.02)
     largest = max(sizes(made))
     with closing(Ring(made, largest, 12 * largest, buffers=3)) as ring:

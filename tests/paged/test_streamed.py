@@ -1,4 +1,4 @@
-"""Programs on streamed pages have the bits of runs in memory, for all programs, page sizes, rings and thread counts."""
+"""Programs on streamed pages have the same bits as in memory, for all programs, page sizes, rings and thread counts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ IN_MEMORY_ONLY = ("adamic_adar", "jaccard", "lcc", "lcc_directed", "lcc_weighted
 
 @functools.cache
 def program(name: str) -> Program:
-    """A program of the library, compiled once."""
+    """Return a program of the library, compiled once."""
     return load(name)
 
 
@@ -45,7 +45,9 @@ def run(name: str, given: Case, graph: Graph, **options: Any) -> Result:
 @pytest.mark.parametrize("family", ["rmat-directed-int", "messy-undirected-float", "empty-directed-int"])
 @pytest.mark.parametrize("name", sorted(STDLIB + MORE))
 def test_every_program(name: str, family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Vertex arrays may be in a file, too. The error of a refused program names the line and the reason."""
+    """Every program has the same bits, also with vertex arrays in a file. The error of a refused program names the line
+    and the reason.
+    """
     given = case(name, FAMILIES[family])
     if given is None:
         pytest.skip("a program with a source needs a vertex")
@@ -78,7 +80,7 @@ def test_rings_pages_threads_and_late_pages(name: str) -> None:
 
 @pytest.mark.parametrize(("reduction", "type_"), [("max", "i32"), ("min", "f64"), ("any", "bool"), ("min", "vertex")])
 def test_copied_values(reduction: str, type_: str) -> None:
-    """Components build a forest in an array of its own, because the copied values are not the numbers of vertices."""
+    """If the copied values are not the numbers of vertices, connected components build a forest in a separate array."""
     copied, graph = copying(reduction, type_), to_graph(FAMILIES["rmat-undirected-int"])
     x = values(type_, graph.n, np.random.default_rng(7))
     with streaming(3, 0.3):
@@ -90,7 +92,9 @@ def test_copied_values(reduction: str, type_: str) -> None:
 @pytest.mark.parametrize("mode", ["pull", "notify-pull"])
 @pytest.mark.parametrize("name", ["cdlp", "kcore", "smooth", "pagerank", "mis"])
 def test_rows_in_several_pages(name: str, mode: str) -> None:
-    """The segments of a row of 17,000 edges are processed one by one, or together if the program needs all of them."""
+    """The segments of a row of 17,000 edges are processed one by one, or together if the program needs all of them at
+    once.
+    """
     given = case(name, long_graph())
     assert given is not None
     graph = to_graph(given.graph)

@@ -16,7 +16,7 @@ from vlang.runtime.graph.paged.in_memory import save
 
 @pytest.mark.parametrize(("reached", "random", "notifies"), [(10, 5.0, True), (11, 5.0, False), (50, 1.0, True)])
 def test_the_published_rule(reached: int, random: float, notifies: bool) -> None:
-    """Notify-pull runs if f <= 1 / (2 k), the rule of the paper."""
+    """Notify-pull runs if f <= 1 / (2 k), which is the rule of the paper."""
     assert should_notify(None, reached, 100, random) == notifies
 
 
@@ -30,7 +30,9 @@ def test_bytes_decide(notified: int, receivers: int, pages: int, full: int, less
 
 
 def test_both_rules_give_the_same_bits(tmp_path: Path) -> None:
-    """A wave through a grid changes few vertices per superstep, so notify-pull reads fewer pages than full passes."""
+    """Both rules give the same bits. A wave through a grid changes few vertices per superstep, so that notify-pull
+    reads fewer pages than full passes.
+    """
     grid, program = Graph.read("grid:60x60"), load("kcore_members")
     save(grid, tmp_path / "g.vg", page_bytes=4096)
     want, disk = program(grid, k=3), Graph.open(tmp_path / "g.vg")

@@ -1,4 +1,4 @@
-"""Runs that keep the vertex arrays without random reads in a file."""
+"""Runs that keep in a file the vertex arrays that are not read at random."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def path(graph: Graph, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def weighted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page file with weights that kernels read in another type."""
+    """Return a page file whose weights have another type than the kernels use."""
     made = tmp_path_factory.mktemp("weights") / "w.vg"
     save(Graph.read("rmat:18", weights="1..200"), made, page_bytes=1 << 16)
     return made
 
 
 def within(program: Program, path: Path, memory: str, **options: Any) -> tuple[Result, int]:
-    """A run on a page file within a budget, and the peak of the ledger in bytes."""
+    """Run a program on a page file within a budget; return the result and the peak of the ledger in bytes."""
     gc.collect()
     with budget(parse_size(memory)):
         before = ledger.used
@@ -58,7 +58,7 @@ def within(program: Program, path: Path, memory: str, **options: Any) -> tuple[R
 
 
 def test_pagerank_needs_four_bytes_a_vertex(path: Path) -> None:
-    """With 4 bytes a vertex, two buffers and parts of arrays, PageRank has the bits of a run with more memory."""
+    """With 4 bytes per vertex, two buffers and parts of arrays, PageRank has the same bits as with more memory."""
     want = PAGERANK(Graph.open(path))
     found, counted = within(PAGERANK, path, "3M")
     assert "edges streamed" in found.placement
@@ -78,10 +78,10 @@ def test_other_ways_are_refused_with_the_need(path: Path) -> None:
 
 
 def test_checkpoints_of_a_state_in_a_file(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A checkpoint takes no memory for a copy of the state, and neither does a run that goes on from it.
+    """A checkpoint needs no memory for a copy of the state, and neither does a run that continues from it.
 
     The parts of the run have their state in a file, in memory, and in a file again. The search for cycles, which begins
-    at superstep 4 in this test, copies the state. The last part goes on from a checkpoint with this copy.
+    at superstep 4 in this test, copies the state. The last part continues from a checkpoint with this copy.
     """
     written_at_once(monkeypatch)
     monkeypatch.setattr(cycle, "WATCHED_FROM", 4)
@@ -108,7 +108,7 @@ def test_checkpoints_of_a_state_in_a_file(path: Path, tmp_path: Path, monkeypatc
 def test_a_full_disk_at_a_checkpoint_of_a_state_in_a_file(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the disk is full when a copy or its description is written, the run goes on and reports this once."""
+    """If the disk is full when a copy or its description is written, the run continues and reports this once."""
     def full(*_given: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -133,9 +133,8 @@ def test_a_folder_that_cannot_be_written(path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_which_arrays_move() -> None:
-    """Arrays that a gather reads at the neighbour stay in memory, with both buffers of a field.
-
-    Other arrays move to the file.
+    """Arrays that a gather reads at neighbours stay in memory, with both buffers of a field. Other arrays move to the
+    file.
     """
     pagerank, cdlp = PAGERANK.plan(frozenset()), load("cdlp").plan(frozenset())
     assert pagerank.scattered == {"work:message.s1.0"}
@@ -145,9 +144,8 @@ def test_which_arrays_move() -> None:
 
 @pytest.mark.parametrize("name", ["pagerank", "sssp", "cdlp"])
 def test_the_need_of_a_stream_is_what_the_ledger_counts(name: str, path: Path, weighted: Path) -> None:
-    """A run with the least budget of the error message succeeds.
-
-    Apart from pages, the run uses nearly all of the budget.
+    """A run with the smallest budget that the error message names succeeds, and uses nearly all of this budget apart
+    from pages.
     """
     program, options = load(name), {"source": 1} if name == "sssp" else {}
     file = weighted if name == "sssp" else path

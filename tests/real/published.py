@@ -1,8 +1,8 @@
 """The published graphs and their reference results.
 
-`reference.npz` of each graph was computed by other programs on the canonical graph. The canonical graph has no
-self-loops, only the lightest of parallel edges, and vertices numbered by the rank of their ids. `Graph.read` gives this
-graph with self_loops="drop", parallel="drop" and the direction that the reference names.
+Other programs computed `reference.npz` of each graph on the canonical graph. The canonical graph has no self-loops,
+only the lightest of parallel edges, and vertices numbered by the rank of their ids. `Graph.read` returns this graph
+with self_loops="drop", parallel="drop" and the direction that the reference names.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ RULE = "1..63"  # the weights of `sssp_rule`
 
 @dataclass(frozen=True)
 class Published:
-    """The graph of a file, the same graph with weights by rule, and the reference: name -> array."""
+    """The graph of a file, the same graph with weights by rule, and the reference arrays by name."""
 
     graph: Graph
     by_rule: Graph
@@ -52,7 +52,7 @@ class Published:
 
 
 def files(name: str) -> tuple[Path, Path]:
-    """The files of the graph and of its reference. Skips the test if the files are missing."""
+    """Return the files of the graph and of its reference. Skip the test if a file is missing."""
     path, results = DATA / name / GRAPHS[name], DATA / name / "reference.npz"
     for file in (path, results):
         if not file.exists():
@@ -62,7 +62,7 @@ def files(name: str) -> tuple[Path, Path]:
 
 @functools.cache
 def published(name: str) -> Published:
-    """The graph of that name, read once. Skips the test if its files are missing."""
+    """Return the graph of that name, read once. Skip the test if a file of the graph is missing."""
     path, results = files(name)
     with np.load(results) as archive:
         reference = dict(archive)
@@ -76,5 +76,5 @@ def published(name: str) -> Published:
 
 @functools.cache
 def program(name: str) -> Program:
-    """A program of the library, compiled once."""
+    """Return a program of the library, compiled once."""
     return load(name)

@@ -1,8 +1,8 @@
-"""Louvain levels on the real graphs, against the modularity that igraph finds on them.
+"""Louvain levels on the real graphs, compared with the modularity that igraph finds on the same graphs.
 
 The figures are means of `community_multilevel` of igraph 1.0.0 for three seeds, each graph taken as undirected and
-without weights, self-loops and parallel edges. One seed differs from another by up to 2.6 % in both libraries, so
-means of three are compared.
+without weights, self-loops and parallel edges. In both libraries the modularity varies by up to 2.6 % between seeds, so
+that means of three seeds are compared.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Published graphs: the programs agree with other systems, in every mode and for two page sizes."""
+"""On published graphs the programs agree with other systems, in every mode and for two page sizes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ in_pages = pytest.mark.parametrize("page_size", PAGES.values(), ids=PAGES)
 
 
 def integers(result: Result, field: str) -> NDArray[np.int64]:
-    """The values of a field, with -1 for infinity. All other values must be integers."""
+    """Return the values of a field, with -1 for infinity. All finite values must be integers."""
     reached = result.reached(field)
     values = np.where(reached, result[field], -1)
     assert np.array_equal(values, values.astype(np.int64)), f"{field} is not made of integers"
@@ -85,10 +85,10 @@ def test_components(name: str, mode: str, page_size: int) -> None:
 
 @on_every_graph
 def test_pagerank_in_64_bits(name: str) -> None:
-    """Ranks are within 1e-6 of the reference at each vertex, and have the same bits for every partition.
+    """Ranks are within 1e-6 of the reference at each vertex, and have the same bits for every partition of the work.
 
-    The sum of all changes in the last superstep is below tol, so the ranks are within tol damping / (1 - damping) of
-    the fixed point, summed over all vertices; the smallest rank of these graphs is above 5e-7.
+    The sum of all changes in the last superstep is below tol. The ranks are therefore within tol damping / (1 -
+    damping) of the fixed point, summed over all vertices. The smallest rank of these graphs is above 5e-7.
     """
     have = published(name)
     want = have.reference["pagerank"]
@@ -103,7 +103,8 @@ def test_pagerank_in_64_bits(name: str) -> None:
 
 @on_every_graph
 def test_pagerank_as_it_comes(name: str) -> None:
-    """With 32 bits and the default tolerance, errors are within the reported bound and below 1e-4 relative."""
+    """With 32 bits and the default tolerance, errors are within the reported bound, and relative errors are below 1e-4.
+    """
     have = published(name)
     want = have.reference["pagerank"]
     result = program("pagerank")(have.graph, threads=THREADS)

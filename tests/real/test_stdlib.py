@@ -1,9 +1,9 @@
 """Every program of the standard library on real graphs, compared with an independent algorithm.
 
-Each program runs on a directed road network, rome99, and on an undirected social network, ca-GrQc; some also run on
-larger graphs. Parameters and inputs are those of `tests.reference.cases`, with three exceptions. `cf` runs on the
+Each program runs on a directed road network, rome99, and on an undirected social network, ca-GrQc; some programs also
+run on larger graphs. Parameters and inputs come from `tests.reference.cases`, with three exceptions. `cf` runs on the
 bipartite double cover of the graph, with users on one side and items on the other. `neural` gets weights that keep the
-network active. `triangles` and `lcc` are defined on undirected graphs, and run on rome99 without its directions.
+network active. `triangles` and `lcc` are defined on undirected graphs; for them the edges of rome99 are undirected.
 Priors, temperatures and voltages are drawn from fixed seeds.
 """
 
@@ -70,7 +70,9 @@ ASIDE = {  # intermediate fields, which are not part of the result
 
 
 def listed(path: Path) -> tuple[Array, Array]:
-    """The edges of a file as pairs of its vertex numbers, and their weights, which are 1 for a file without weights."""
+    """Return the edges of a file as pairs of vertex numbers, and their weights. Without weights in the file, all
+    weights are 1.
+    """
     lines = gzip.decompress(path.read_bytes()).splitlines()
     if ".gr." in path.name:
         table = np.array(b"".join(line[1:] for line in lines if line.startswith(b"a")).split(), np.int64).reshape(-1, 3)
@@ -81,10 +83,9 @@ def listed(path: Path) -> tuple[Array, Array]:
 
 @functools.cache
 def real(name: str, directed: bool) -> RefGraph:
-    """The graph without self-loops, with the shortest of parallel edges; vertices are numbered from 0.
+    """Return the graph without self-loops and with only the shortest of parallel edges. Vertices are numbered from 0.
 
-    The file is read without the engine's reader. Edges without weights get weights of 1 to 9 that depend on their ends.
-
+    The engine's reader is not used. If the file has no weights, edges get weights of 1 to 9 that depend on their ends.
     """
     path, results = files(name)
     ids = np.load(results)["vertex_ids"]
@@ -104,26 +105,29 @@ def real(name: str, directed: bool) -> RefGraph:
 
 
 def both_ways(graph: RefGraph) -> RefGraph:
-    """The undirected graph of the edges."""
+    """Return the undirected graph of the edges."""
     columns = {name: np.concatenate([column, column]) for name, column in graph.columns.items()}
     src, dst = np.concatenate([graph.src, graph.dst]), np.concatenate([graph.dst, graph.src])
     return RefGraph(graph.n, src, dst, columns, directed=False)
 
 
 def double_cover(graph: RefGraph) -> RefGraph:
-    """The bipartite double cover: vertex v becomes user v and item n + v, and edge u -> v links user u and item v."""
+    """Return the bipartite double cover. Vertex v becomes user v and item n + v, and edge u -> v links user u and item
+    v.
+    """
     return both_ways(RefGraph(2 * graph.n, graph.src, graph.n + graph.dst))
 
 
 def firing(graph: RefGraph) -> Case:
-    """A network whose dense part stays active, because the largest singular value of its weights is 1.5."""
+    """Return a neural network whose dense part stays active, because the largest singular value of its weights is 1.5.
+    """
     weight = (1.5 / np.sqrt(graph.outdegree[graph.src] * graph.indegree[graph.dst])).astype(np.float32)
     return Case(graph.with_columns(weight=weight), {}, {"x": np.ones(graph.n, np.float32)})
 
 
 @functools.cache
 def made(name: str, what: str) -> tuple[Case, Graph]:
-    """The case of a program on a graph, and the graph of the engine."""
+    """Return the case of a program on a graph, and the graph of the engine."""
     graph = real(name, name in DIRECTED and what not in UNDIRECTED)
     if what == "neural":
         given: Case | None = firing(graph)
@@ -135,19 +139,19 @@ def made(name: str, what: str) -> tuple[Case, Graph]:
 
 @functools.cache
 def engine_graph(name: str, directed: bool) -> Graph:
-    """The graph for most programs, built once."""
+    """Return the graph for most programs, built once."""
     return to_graph(real(name, directed))
 
 
 @functools.cache
 def run(name: str, what: str) -> Result:
-    """A program on a graph, with the parameters and inputs of its case."""
+    """Run a program on a graph, with the parameters and inputs of its case; return the result."""
     given, graph = made(name, what)
     return program(what)(graph, **given.params, **given.fields, threads=THREADS)
 
 
 def check(name: str, what: str, found: dict[str, Any]) -> None:
-    """Raise AssertionError if `found` is not the result of the run."""
+    """Raise AssertionError if `found` is not the right result of the run."""
     given, _ = made(name, what)
     SPARSE_VERIFIERS[what](given.graph, given.params, found)
 
@@ -171,7 +175,7 @@ def test_program_on_a_real_graph(name: str, what: str) -> None:
 
 @pytest.mark.parametrize("what", NEW)
 def test_one_wrong_value_is_noticed(what: str) -> None:
-    """The verifiers for large graphs notice a wrong value in every field and global of the result."""
+    """The verifiers for large graphs detect a wrong value in every field and global of the result."""
     found = outputs(run("ca-GrQc", what))
     given, _ = made("ca-GrQc", what)
     for watched in found.keys() - {*given.fields, *ASIDE.get(what, ())}:
@@ -181,7 +185,9 @@ def test_one_wrong_value_is_noticed(what: str) -> None:
 
 @pytest.mark.parametrize("name", ["rome99", "ca-GrQc"])
 def test_heat_is_the_state_after_its_supersteps(name: str) -> None:
-    """The number of supersteps is not compared, because rounding to 32 bits decides when the last change ends."""
+    """The state after the supersteps is right. The number of supersteps is not compared, because rounding to 32 bits
+    determines when the last change ends.
+    """
     (given, _), result = made(name, "heat"), run(name, "heat")
     src, dst, n = given.graph.src, given.graph.dst, given.graph.n
     q, coeff = given.fields["q"].astype(np.float64), given.graph.columns["coeff"].astype(np.float64)
@@ -203,7 +209,9 @@ def test_a_firing_network_does_not_fall_silent(name: str) -> None:
 
 
 def test_hubs_and_authorities_are_singular_vectors() -> None:
-    """The test uses wiki-Vote, whose two largest singular values are far apart."""
+    """Hubs and authorities are singular vectors. The test uses wiki-Vote, whose two largest singular values are far
+    apart.
+    """
     graph = real("wiki-Vote", True)
     left, _, right = svds(csr_matrix((np.ones(graph.m), (graph.src, graph.dst)), shape=(graph.n, graph.n)), k=1,
                           v0=np.ones(graph.n))
@@ -213,7 +221,9 @@ def test_hubs_and_authorities_are_singular_vectors() -> None:
 
 
 def test_estimates_of_reach_are_as_good_as_they_are_said_to_be() -> None:
-    """The documented error is 13 percent: root mean square over 20 seeds, for the largest component of ca-GrQc."""
+    """Estimates of reach have the documented error of 13 percent: root mean square over 20 seeds, for the largest
+    component of ca-GrQc.
+    """
     given, graph = made("ca-GrQc", "hyperanf")
     part = connected_components(csr_matrix((np.ones(given.graph.m), (given.graph.src, given.graph.dst)),
                                            shape=(given.graph.n, given.graph.n)))[1]

@@ -61,7 +61,9 @@ _SIMPLE = (*_UNDIRECTED, "lcc_directed")
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One run: the graph with the columns that the program reads, parameters (dense vertices) and input fields."""
+    """The inputs of one run: the graph with the columns that the program reads, parameters (dense vertices) and input
+    fields.
+    """
 
     graph: RefGraph
     params: dict[str, Any] = field(default_factory=dict)
@@ -69,14 +71,18 @@ class Case:
 
 
 def _edge_values(graph: RefGraph, low: float, high: float) -> Array:
-    """A value per stored edge, the same in both directions, hashed from its two vertices: multiples of 1/64 in f32."""
+    """Return one value per stored edge: a multiple of 1/64 in f32, hashed from the two vertices, so that both
+    directions have the same value.
+    """
     u, v = np.minimum(graph.src, graph.dst), np.maximum(graph.src, graph.dst)
     part = (31 * u + 17 * v) % 61 / 60
     return np.asarray(np.round((low + (high - low) * part) * 64) / 64, np.float32)
 
 
 def _learning(name: str, graph: RefGraph, rng: np.random.Generator) -> Case:
-    """Inputs of the learning programs: priors, ratings, and steps small enough to converge for any degree."""
+    """Return inputs of the learning programs: priors, ratings, and steps that are small enough to converge for any
+    degree.
+    """
     most = max(int(graph.degree.max(initial=0)), 1)
     share = (rng.integers(1, 16, graph.n) / 16).astype(np.float32)
     if name == "belief":
@@ -88,7 +94,7 @@ def _learning(name: str, graph: RefGraph, rng: np.random.Generator) -> Case:
 
 
 def fitting(name: str, graph: RefGraph) -> RefGraph:
-    """The graph, or a similar one that meets the `require undirected` or `require simple` of a program."""
+    """Return the graph, or a similar graph that meets the `require undirected` or `require simple` of a program."""
     if name == "longest_path":
         return _without_cycles(graph)
     if name in _UNDIRECTED:
@@ -97,7 +103,7 @@ def fitting(name: str, graph: RefGraph) -> RefGraph:
 
 
 def _without_cycles(graph: RefGraph) -> RefGraph:
-    """The graph with the edges that go from a smaller number to a larger one."""
+    """Return the graph with the edges that go from a smaller number to a larger one."""
     kept = graph.src < graph.dst
     columns = {name: column[kept] for name, column in graph.columns.items()}
     found = ref_graph(graph.n, list(zip(graph.src[kept].tolist(), graph.dst[kept].tolist(), strict=True)), True,
@@ -106,7 +112,7 @@ def _without_cycles(graph: RefGraph) -> RefGraph:
 
 
 def _bounds(graph: RefGraph, target: int) -> Array:
-    """Half of the distance from each vertex to one vertex, by relaxation."""
+    """Return half of the distance from each vertex to one vertex, computed by relaxation."""
     weight = np.asarray(graph.columns.get("weight", np.ones(graph.m)), np.float64)
     far = np.where(np.arange(graph.n) == target, 0, np.inf)
     while True:
@@ -118,13 +124,14 @@ def _bounds(graph: RefGraph, target: int) -> Array:
 
 
 def without_needs(name: str, precision: int = 32) -> Program:
-    """A program of the library without its `require` about the graph, for tests of loops on graphs of any kind."""
+    """Return a program of the library without its `require` about the graph, for tests of loops on any kind of graph.
+    """
     text = _NEED.sub("", stdlib.path(name).read_text(encoding="utf-8"))
     return compile(text, f"{name}.vp", precision)
 
 
 def simple_graph(graph: RefGraph, directed: bool) -> RefGraph:
-    """The graph without self-loops; the first of parallel edges stays."""
+    """Return the graph without self-loops. Of parallel edges only the first one is kept."""
     ends = np.stack([graph.src, graph.dst])
     pairs = ends if directed else np.sort(ends, axis=0)
     first = np.unique(pairs[0] * max(graph.n, 1) + pairs[1], return_index=True)[1]
@@ -135,9 +142,10 @@ def simple_graph(graph: RefGraph, directed: bool) -> RefGraph:
 
 
 def case(name: str, graph: RefGraph, seed: int = 0) -> Case | None:
-    """A run of the program `name` on the graph, or on a similar one that meets its `require` (see `fitting`).
+    """Return the inputs of a run of the program `name` on the graph, or on a similar graph that meets its `require`
+    (see `fitting`).
 
-    None if the graph is empty and the program needs a source.
+    Return None if the graph is empty and the program needs a source.
     """
     graph = fitting(name, graph)
     rng = np.random.default_rng(seed)

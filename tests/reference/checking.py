@@ -1,7 +1,8 @@
-"""Check mode of the reference interpreter: the first operation that fails (language.md 6.1).
+"""Check mode of the reference interpreter, which finds the first operation that fails (language.md 6.1).
 
 Each operation is tested when it is evaluated, with a mask of the rows for which it is evaluated. An argument of a `fn`
-is evaluated where the body names it. The module shares only the names of the kinds with vlang.ir.checks.check_mode.
+is evaluated where the body names the argument. This module shares only the names of failures with
+vlang.ir.checks.check_mode.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def run_checked(file: t.File, graph: RefGraph, params: Mapping[str, Any], fields
 
 @dataclass(frozen=True, eq=False)
 class _Later(Value):
-    """An argument of a `fn`, with the function that computes it."""
+    """An argument of a `fn`, with a function that computes the argument."""
 
     compute: Callable[[], Value] | None = None
 
@@ -92,7 +93,7 @@ class _Watcher(Evaluator):
         self._at, self._guard = selected, np.array(True)
 
     def stop(self) -> None:
-        """Raise the first failure of the statement."""
+        """Raise the first failure of the statement, if it has one."""
         if self._found:
             _, span, kind, vertex = min(self._found, key=lambda one: one[0])
             raise Failed(kind, span.line, span.column, vertex)
@@ -104,7 +105,7 @@ class _Watcher(Evaluator):
 
     def note(self, span: t.Span, kind: str, fails: Array, ticket: tuple[int, int] | None = None,
              guard: Array | None = None, at: Array | None = None, whole: bool = False) -> None:
-        """Record a failure at the first row where it happens. whole: whether the value is graph-level."""
+        """Record a failure at the first row where `fails` is true. whole: whether the value is graph-level."""
         if not self.on:
             return
         ticket = ticket or self._ticket()
@@ -139,7 +140,7 @@ class _Watcher(Evaluator):
 
     # ------------------------------------------------------------------------------------------------- expressions
     def eval(self, expr: t.Expr, rows: Rows, env: Env) -> Value:
-        """As Evaluator.eval."""
+        """Evaluate an expression as `Evaluator.eval` does, and record its failures."""
         if not self.on or self._inside:
             return self._checked(expr, rows, env)
         self._inside, self._at, self._guard, self._compared = True, rows.own, np.array(True), False
@@ -271,7 +272,7 @@ class _Watcher(Evaluator):
         return result
 
     def _inner(self, span: t.Span, a: Value, b: Value, compared: bool) -> Value:
-        """The inner product of two vectors."""
+        """Return the inner product of two vectors."""
         products = []
         for one, other in zip(ops.components(a), ops.components(b), strict=True):
             product = ops.binary("*", one, other, self.precision)
@@ -290,7 +291,7 @@ class _Watcher(Evaluator):
         return result
 
     def _substituted(self, function: t.Function, expr: t.Call, rows: Rows, env: Env) -> Value:
-        """The value of the body of a `fn`. Arguments are evaluated where the body names them."""
+        """Return the value of the body of a `fn`. Each argument is evaluated where the body names it."""
         inner: dict[str, Binding] = {}
         outer_mode = self._mode
         for place, param in enumerate(function.params):
@@ -331,7 +332,7 @@ class _Watcher(Evaluator):
             self._narrowed(span, a, r)
 
     def _narrowed(self, span: t.Span, a: Value, r: Value) -> None:
-        """A conversion of a number to a type that does not hold the value."""
+        """Check the conversion of a number to a type that does not hold all values of its own type."""
         source, target = item(a.type), item(r.type)
         if target.floating:
             self._somewhere(span, "infinite", np.isinf(r.raw) & ~infinite(a.raw, source), r.type)
@@ -345,7 +346,7 @@ class _Watcher(Evaluator):
 
     # -------------------------------------------------------------------------------------------------- operations
     def _somewhere(self, span: t.Span, kind: str, fails: Array, type_: Type) -> None:
-        """Record a failure in some component of a value."""
+        """Record a failure if any component of a value fails."""
         self.note(span, kind, np.asarray(fails.any(axis=-1) if isinstance(type_, Vector) else fails))
 
     def _ordered(self, span: t.Span, a: Value, b: Value) -> None:
@@ -361,7 +362,7 @@ class _Watcher(Evaluator):
         self.note(span, "nan operand", fails)
 
     def arithmetic(self, span: t.Span, op: str, args: tuple[Value, ...], result: Value, compared: bool) -> Value:
-        """Test the result of an operation now, or for a weak value when it gets its type."""
+        """Test the result of an operation. A weak value is tested later, when it gets its type."""
         if literal_number(result) is not None or not self.on:
             return result
         ticket, guard, at, mode = self._ticket(), self._guard, self._at, self._mode
@@ -393,7 +394,7 @@ class _Watcher(Evaluator):
         return Value(type_, replace(weak, make=make))
 
     def stored(self, span: t.Span, value: Value, type_: Type) -> None:
-        """Test a value before it is stored, because it may be too large for an f16."""
+        """Test a value before it is stored, since it may be too large for an f16."""
         if self.on and not isinstance(type_, Tuple) and item(type_) == F16 and value.type != type_:
             before, after = definite(value, self.precision), convert(value, type_)
             fails = np.isinf(after.raw) & ~infinite(before.raw, item(before.type))
@@ -401,7 +402,7 @@ class _Watcher(Evaluator):
 
     # -------------------------------------------------------------------------------------------------- reductions
     def reduce(self, expr: t.Reduce, rows: Rows, env: Env) -> Value:
-        """As Evaluator.reduce."""
+        """Evaluate a reduction as `Evaluator.reduce` does, and record its failures."""
         if not self.on:
             return super().reduce(expr, rows, env)
         outer = self._at, self._guard
@@ -489,7 +490,7 @@ class _Watcher(Evaluator):
 
 
 def _any(fails: Array) -> Array:
-    """Whether any component fails, for each value."""
+    """Return for each value whether any of its components fails."""
     return np.asarray(fails.any(axis=-1) if fails.ndim > 1 else fails)
 
 
@@ -500,13 +501,13 @@ def _spread(fails: Array, rows: int, value: Value) -> Array:
 
 
 class _Fixed(t.Expr):
-    """An expression for a vertex whose number is already known."""
+    """An expression that stands for a vertex whose number is already known."""
 
     index: Array
 
     @staticmethod
     def member(expr: t.Member, index: Array) -> t.Member:
-        """The member expression with its vertex replaced by a known one."""
+        """Return the member expression, with a known vertex instead of its vertex expression."""
         fixed = _Fixed(expr.value.span)
         object.__setattr__(fixed, "index", index)
         return replace(expr, value=fixed)
@@ -558,7 +559,7 @@ class _Checking(_Machine):
         super()._field(statement, env)
 
     def _apply(self, statement: t.Apply, selected: Array, env: Env) -> None:
-        """As _Machine._apply. An update such as `+=` is an operation, too."""
+        """Execute a write as `_Machine._apply` does. An update such as `+=` is also an operation that may fail."""
         rows, watcher, span = self._rows(selected), self.watcher, statement.value.span
         stores = [env[name] for name in statement.target.names]
         value = watcher.eval(statement.value, rows, env)

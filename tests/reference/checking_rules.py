@@ -1,4 +1,4 @@
-"""Failures of one operation in check mode of the reference interpreter: kinds with masks (language.md 6.1)."""
+"""The failures of single operations in check mode of the reference interpreter: kinds with masks (language.md 6.1)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["failures_of", "infinite", "operand_of"]
 
 
 def operand_of(value: Value, type_: Type, scalar: Scalar, number: int, op: str) -> Array:
-    """An operand in the type in which the operation is computed."""
+    """Return an operand, converted to the type in which the operation is computed."""
     if op in ("<<", ">>") and number == 1 and not callable(value.data):
         return value.raw
     if op == "**" and number == 1 and callable(value.data) and scalar.integral:
@@ -33,7 +33,7 @@ def infinite(data: Array, scalar: Scalar) -> Array:
 
 def failures_of(op: str, sides: tuple[Array, ...], made: Array, scalar: Scalar, compared: bool, meant: tuple[bool, ...],
               mode: str) -> Iterator[tuple[str, Array]]:
-    """The kinds of failure of an operation, each with a mask of the rows where it happens."""
+    """Yield the kinds of failure of an operation, each with a mask of the rows that fail."""
     if scalar.floating:
         yield from _of_floats(op, sides, made)
     elif op in ("<<", ">>"):

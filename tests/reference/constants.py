@@ -1,4 +1,6 @@
-"""Constants of a program in the reference interpreter: integer literals with names, and the sizes that they give."""
+"""Constants of a program in the reference interpreter: named integer literals, and the vector sizes that they
+determine.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ __all__ = ["sized"]
 
 
 def sized(file: t.File, params: Mapping[str, Any]) -> tuple[t.File, dict[str, int]]:
-    """The program with a literal as the size of every vector type, and the values of its constants.
+    """Return the program with literals as the sizes of all vector types, and the values of its constants.
 
     Raises BindError for a constant that has neither a value nor a default.
     """

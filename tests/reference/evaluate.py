@@ -35,7 +35,7 @@ from vlang.types import BOOL, CATEGORY, F64, I64, TEXT, VERTEX, Tuple, Type, Vec
 
 
 def walk(node: object) -> Iterator[t.Node]:
-    """A node of the tree and all nodes inside it."""
+    """Yield a node of the tree and all nodes inside it."""
     if isinstance(node, t.Node):
         yield node
         for part in fields(node):
@@ -46,7 +46,8 @@ def walk(node: object) -> Iterator[t.Node]:
 
 
 def walk_superstep(node: object) -> Iterator[t.Node]:
-    """Like `walk`, without the supersteps of inner loops, which have an `iteration` of their own."""
+    """Yield the same nodes as `walk` except those in supersteps of inner loops, which have an `iteration` of their own.
+    """
     if isinstance(node, t.Repeat):
         yield from walk(node.limit)
     elif isinstance(node, t.Node):
@@ -59,7 +60,9 @@ def walk_superstep(node: object) -> Iterator[t.Node]:
 
 
 def reads_change(node: t.Node, name: str | None = None) -> bool:
-    """Whether `change(u.f)` occurs for the vertex variable `name`, or any `change` if `name` is None."""
+    """Return whether `change(u.f)` occurs for the vertex variable u = `name`. If `name` is None, return whether any
+    `change` occurs.
+    """
     return any(
         isinstance(call, t.Call) and call.name == "change" and (name is None or _is_member(call.args[0], name))
         for call in walk(node)
@@ -85,7 +88,7 @@ class Evaluator:
         self._degrees = {"degree": graph.degree, "indegree": graph.indegree, "outdegree": graph.outdegree}
 
     def eval(self, expr: t.Expr, rows: Rows, env: Env) -> Value:
-        """The value of an expression: one entry for each row, or one for all."""
+        """Return the value of an expression: one entry for each row, or one entry for all rows."""
         match expr:
             case t.Literal(value=str(text)):
                 return Value(TEXT, lambda scalar: np.array(self.names.index(text) if scalar == CATEGORY else
@@ -156,12 +159,12 @@ class Evaluator:
         return counter(numbers[name], counts=True)
 
     def _integers(self, numbers: Array) -> Value:
-        """Numbers of the type `int`."""
+        """Return numbers of the type `int`."""
         scalar = scalar_named("int", self.precision)
         return Value(scalar, numbers.astype(dtype(scalar)))
 
     def _vertex(self, expr: t.Expr, rows: Rows, env: Env) -> Array:
-        """The vertices in front of a `.`."""
+        """Return the vertices that the expression before a `.` denotes."""
         value = self.eval(expr, rows, env)
         if value.type != VERTEX:
             raise TypeError(f". on a {value.type}")
@@ -216,8 +219,11 @@ class Evaluator:
         return self._built_in(name, args)
 
     def _edge_keys(self, rows: Rows) -> tuple[Value, ...]:
-        """The keys for which `edge` stands: the tail and the head, or in `u -- self` the smaller and the larger number,
-        and the ordinal among the stored edges with this tail and head."""
+        """Return the three keys that `edge` denotes.
+
+        Two keys are the tail and the head, or in `u -- self` the smaller and the larger number. The third key is the
+        ordinal among the stored edges with the same tail and head.
+        """
         graph = self.graph
         assert rows.edge is not None
         tail, head = graph.src[rows.edge], graph.dst[rows.edge]
@@ -227,7 +233,8 @@ class Evaluator:
         return Value(VERTEX, tail), Value(VERTEX, head), ordinal
 
     def _picked(self, expr: t.Reduce, rows: Rows, env: Env) -> Value:
-        """`pick`: the value of the edge with the least hash, or with the least exponential time divided by its weight.
+        """Evaluate `pick`: return the value of the edge with the least hash or, with weights, with the least
+        exponential time divided by its weight.
         """
         _, inner, row, _ = self.reached(expr, rows, env)
         place = self._places(expr, inner)
@@ -242,18 +249,19 @@ class Evaluator:
         return self.chosen(expr, inner, row, (keys, place, weight, body), default, rows.count or 0)
 
     def _places(self, expr: t.Reduce, inner: Rows) -> Array:
-        """For each edge of a pick, how many edges of its row before it have the same neighbour."""
+        """Return, for each edge of a pick, the number of earlier edges in the same row that lead to the same neighbour.
+        """
         assert inner.own is not None
         assert inner.edge is not None
         return self.graph.ordinals(inner.own, inner.members[expr.domain.name], inner.edge)
 
     def chosen(self, expr: t.Reduce, inner: Rows, row: Array,
                of_edges: tuple[list[Value], Array, Value | None, Value], default: Value, count: int) -> Value:
-        """The value of a pick for each row.
+        """Return the value of a pick for each row.
 
         Args:
             expr: The pick.
-            inner: Its edges.
+            inner: The edges of the pick.
             row: The row of each edge.
             of_edges: The seed and the keys, the places, the weights and the values of the edges.
             default: The value of a row without edges.
@@ -280,7 +288,8 @@ class Evaluator:
         return with_default(result, np.array([r in best for r in range(count)], np.int64), default)
 
     def written_out(self, expr: t.Call) -> t.Expr | None:
-        """`pow(a, b)` as `a ** b`, and `clamp(x, low, high)` as `min(max(x, low), high)`; None for other calls."""
+        """Return `pow(a, b)` as `a ** b`, and `clamp(x, low, high)` as `min(max(x, low), high)`; None for other calls.
+        """
         if expr.name in self.functions or expr.name in self.reductions:
             return None
         if expr.name == "pow":
@@ -322,7 +331,7 @@ class Evaluator:
         return ops.maths(name, args[0], precision)
 
     def _function(self, function: t.Function, args: list[Value], env: Env) -> Value:
-        """The body of a `fn`, with arguments converted to the declared types."""
+        """Evaluate the body of a `fn`, with arguments converted to the declared types."""
         inner: dict[str, Binding] = {}
         for place, param in enumerate(function.params):
             if place < len(args):
@@ -340,7 +349,7 @@ class Evaluator:
         return read(convert(result, type_), type_)
 
     def _argument_type(self, param: t.Param, env: Env) -> Type:
-        """The type of a parameter of a `fn`: the declared type, else the type of the default, else `float`."""
+        """Return the type of a parameter of a `fn`: the declared type, or the type of the default, or `float`."""
         if param.type is not None:
             return declared(param.type, self.precision)
         if param.default is not None:
@@ -364,9 +373,9 @@ class Evaluator:
             return convert(self.eval(reduction.value, GRAPH_LEVEL, env.new_child(inner)), wide)
 
     def _within(self, sides: tuple[Value, ...], result: Value) -> Value:
-        """Return a result.
+        """Return the result of an operation.
 
-        In the body of a reduction, an infinite result of finite integers raises OverflowError.
+        In the body of a declared reduction, raise OverflowError if finite integers give an infinite result.
         """
         if self._mode == "exact" and item(result.type).kind == "int":
             refuse_infinite(sides, result)
@@ -374,7 +383,7 @@ class Evaluator:
 
     @contextmanager
     def _computing(self, mode: str) -> Iterator[None]:
-        """Inside the context, `+ - *` of integers wrap ("wrap") or must fit 64 bits ("exact")."""
+        """Return a context manager in which `+ - *` of integers wrap ("wrap") or must fit 64 bits ("exact")."""
         outer, self._mode = self._mode, mode
         try:
             yield
@@ -382,7 +391,9 @@ class Evaluator:
             self._mode = outer
 
     def _past(self, name: str, arg: t.Expr, rows: Rows, env: Env) -> Value:
-        """The value of `old(f)`, `changed(f)` or `change(f)`, also for a field `u.f` of a neighbour."""
+        """Return the value of `old(f)`, `changed(f)` or `change(f)`. The argument may also be a field `u.f` of a
+        neighbour.
+        """
         if isinstance(arg, t.Member):
             store, index = env[arg.name], self._vertex(arg.value, rows, env)
         else:
@@ -400,7 +411,7 @@ class Evaluator:
     # ---- reductions
 
     def reduce(self, expr: t.Reduce, rows: Rows, env: Env) -> Value:
-        """A reduction: one value for each row (over edges) or one for all (over vertices)."""
+        """Evaluate a reduction: one value for each row (over edges), or one value for all rows (over vertices)."""
         if expr.keys:
             return self._picked(expr, rows, env)
         if expr.group is not None or expr.weight is not None:
@@ -417,10 +428,10 @@ class Evaluator:
         return take(result, np.array(0)) if over_vertices else result
 
     def reached(self, expr: t.Reduce, rows: Rows, env: Env) -> tuple[t.Reduce, Rows, Array, bool]:
-        """The rows over which a reduction ranges.
+        """Return the rows over which a reduction ranges.
 
-        Returns: The reduction with the part of its condition that must still be tested, the rows, the group of each
-        row, and whether there is only one group, for the whole graph.
+        Returns: The reduction with the part of its condition that is not tested yet, the rows, the group of each row,
+        and whether the whole graph is one group.
         """
         if expr.domain.kind == "common":
             return expr, *self._common(expr.domain, rows, env), False
@@ -444,7 +455,7 @@ class Evaluator:
         return replace(expr, cond=rest), inner, group, False
 
     def _grouped(self, expr: t.Reduce, rows: Rows, env: Env) -> Value:
-        """A grouped gather, or `mode` with weights."""
+        """Evaluate a grouped gather, or `mode` with weights."""
         _, inner, row, _ = self.reached(expr, rows, env)
         if expr.cond is not None:
             holds = definite(self.eval(expr.cond, inner, env), self.precision)
@@ -468,7 +479,9 @@ class Evaluator:
         return result if expr.default is None else with_default(result, counts, self.eval(expr.default, rows, env))
 
     def _common(self, domain: t.Domain, rows: Rows, env: Env) -> tuple[Rows, Array]:
-        """New rows, one for each common neighbour of the two vertices of a row, and the original row of each."""
+        """Return a new row for each common neighbour of the two vertices of a row, and the original row of each new
+        row.
+        """
         near: list[set[int]] = [set() for _ in range(self.graph.n)]
         for a, b in zip(self.graph.src.tolist(), self.graph.dst.tolist(), strict=True):
             if a != b:
@@ -484,7 +497,7 @@ class Evaluator:
         return Rows(len(at), rows.own[at], {**members, domain.name: third}, rows.edge[at], rows.undirected), at
 
     def _between(self, expr: t.Call, rows: Rows, env: Env) -> Value:
-        """The sum of an edge field over the edges from one vertex to another."""
+        """Return the sum of an edge field over the edges from one vertex to another, for each row."""
         graph, bound = self.graph, counter(1) if expr.name == "edges" else env[expr.name]
         tails, tips = (self._vertex(end, rows, env).tolist() for end in expr.args)
         edges: dict[tuple[int, int], list[int]] = {}
@@ -501,9 +514,9 @@ class Evaluator:
         return reduce_groups("sum", value, at, rows.count or 0, False, self.precision)[0]
 
     def _pairs(self, domain: t.Domain, rows: Rows) -> tuple[Rows, Array]:
-        """One row for each pair of a row's vertex and any vertex of the graph.
+        """Return a new row for each pair of the vertex of a row and any vertex of the graph.
 
-        The domain's variable is the second vertex.
+        The variable of the domain is the second vertex.
         """
         assert rows.own is not None
         n, count = self.graph.n, len(rows.own)
@@ -536,7 +549,8 @@ class Evaluator:
         return Rows(len(vertices), None, {domain.name: vertices}), np.zeros(len(vertices), np.int64)
 
     def _edges(self, domain: t.Domain, rows: Rows) -> tuple[Rows, Array]:
-        """For each row, one new row for each edge end of its vertex, in the order of the stored edges."""
+        """Return a new row for each edge end of the vertex of each row. New rows are in the order of the stored edges.
+        """
         graph = self.graph
         assert rows.own is not None
         place = np.full(graph.n, -1)
@@ -553,7 +567,7 @@ class Evaluator:
 
 
 def _parts(cond: t.Expr | None) -> Iterator[t.Expr]:
-    """The operands of the `and`s of a condition."""
+    """Yield the operands of the `and`s of a condition."""
     if isinstance(cond, t.Logical) and cond.op == "and":
         yield from _parts(cond.left)
         yield from _parts(cond.right)
@@ -562,7 +576,7 @@ def _parts(cond: t.Expr | None) -> Iterator[t.Expr]:
 
 
 def _points(test: t.Expr, name: str) -> bool:
-    """Whether a test is `v.f == self`, with either side first."""
+    """Return whether a condition is `v.f == self` or `self == v.f`."""
     if not (isinstance(test, t.Compare) and test.op == "=="):
         return False
     sides = [test.left, test.right]
@@ -570,7 +584,7 @@ def _points(test: t.Expr, name: str) -> bool:
 
 
 def _keep(rows: Rows, group: Array, holds: Array) -> tuple[Rows, Array]:
-    """The rows and groups at which `holds` is true."""
+    """Return the rows for which `holds` is true, and their groups."""
     kept = np.flatnonzero(holds)
 
     def pick(part: Array | None) -> Array | None:

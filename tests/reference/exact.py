@@ -1,4 +1,6 @@
-"""Declared reductions of the reference interpreter: integers have 64 bits inside, and overflow is an error."""
+"""Declared reductions of the reference interpreter. Integers have 64 bits inside of a reduction, and overflow is an
+error.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ __all__ = ["computes", "narrowed", "refuse_infinite", "widest"]
 
 
 def widest(type_: Type) -> Type:
-    """The type with all integers widened to 64 bits: i64, or u64 if a component is u64."""
+    """Return the type with all integers widened to 64 bits: to u64 if any component is u64, else to i64."""
     if isinstance(type_, Tuple):
         unsigned = U64 if U64 in type_.items else I64
         return Tuple(tuple(cast(Scalar, unsigned if i.kind == "uint" else widest(i)) for i in type_.items))
@@ -26,7 +28,7 @@ def widest(type_: Type) -> Type:
 
 
 def computes(node: object) -> bool:
-    """Whether an expression contains arithmetic outside `wrap`."""
+    """Return whether an expression contains arithmetic outside `wrap`."""
     if isinstance(node, t.Call):
         return node.name != "wrap" and any(map(computes, node.args))
     if isinstance(node, t.Binary) and node.op in ("+", "-", "*", "**"):
@@ -51,7 +53,9 @@ def refuse_infinite(sides: tuple[Value, ...], result: Value) -> None:
 
 
 def narrowed(value: Value, type_: Type) -> Value:
-    """A value with integers of 64 bits, converted to `type_`. Raises OverflowError if a finite value does not fit."""
+    """Return a value with integers of 64 bits, converted to `type_`. Raises OverflowError if a finite value does not
+    fit.
+    """
     if isinstance(type_, Tuple):
         return Value(type_, tuple(narrowed(p, i) for p, i in zip(value.parts, type_.items, strict=True)))
     source, target = item(value.type), item(type_)

@@ -19,10 +19,10 @@ class RefGraph:
         n: The number of vertices.
         src: The tails, int64.
         dst: The heads, int64.
-        columns: Name -> one value per stored edge.
+        columns: The edge columns by name, with one value per stored edge.
         directed: If False, every edge between two vertices is listed in both directions with the same columns, and a
             self-loop once.
-        ids: The caller's vertex numbers, increasing, from which `random` draws; 0 .. n-1 if None.
+        ids: The user's vertex numbers in increasing order, which `random` uses as keys; None means 0 .. n-1.
     """
 
     n: int
@@ -40,13 +40,13 @@ class RefGraph:
         return f"RefGraph({kind}, n={self.n}, edges={edges}, columns={columns}{known})"
 
     def number(self, vertex: int) -> int:
-        """The caller's number of a vertex; -1 for `none`."""
+        """Return the user's number of a vertex; -1 for `none`."""
         return vertex if vertex < 0 or self.ids is None else int(self.ids[vertex])
 
     def ordinals(self, own: Array, other: Array, edge: Array) -> Array:
-        """For each edge end, how many ends before it have the same two vertices, int64.
+        """Return, for each edge end, the number of earlier ends with the same two vertices, int64.
 
-        Ends of an undirected graph come in the order in which its edges were listed, others in the given order.
+        In an undirected graph, ends are ordered as their edges were listed; otherwise they have the given order.
 
         Args:
             own: The vertex of each end.
@@ -86,19 +86,21 @@ class RefGraph:
     def degree(self) -> Array:
         """The degree of each vertex, int64[n].
 
-        In a directed graph it is in-degree plus out-degree; in an undirected graph each neighbour counts once.
+        In a directed graph the degree is the in-degree plus the out-degree. In an undirected graph each neighbour
+        counts once.
         """
         return self.indegree + self.outdegree if self.directed else self.indegree
 
     def with_columns(self, **columns: Array) -> RefGraph:
-        """The same graph with more edge columns, one value per stored edge."""
+        """Return the same graph with more edge columns, one value per stored edge."""
         return replace(self, columns={**self.columns, **columns})
 
 
 def ref_graph(
     n: int, edges: list[tuple[int, int]], directed: bool = True, **columns: Any
 ) -> RefGraph:
-    """A RefGraph from edges listed once each; an undirected graph also gets the opposite directions."""
+    """Return a RefGraph from edges that are each listed once. In an undirected graph the opposite directions are added.
+    """
     src = np.array([u for u, _ in edges], np.int64)
     dst = np.array([v for _, v in edges], np.int64)
     arrays = {name: np.asarray(column) for name, column in columns.items()}

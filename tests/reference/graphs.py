@@ -1,4 +1,5 @@
-"""Graphs for tests: families of known shape, a strategy for random ones, and the conversion to the engine's form."""
+"""Graphs for tests: families of known shape, a strategy for random graphs, and the conversion to graphs of the engine.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ def _grid(rows: int, columns: int) -> Edges:
 
 
 def _rmat(scale: int, degree: int, seed: int) -> Edges:
-    """An R-MAT graph with quadrants .57 .19 .19 .05, including repeated edges and self-loops."""
+    """Return an R-MAT graph with quadrant probabilities .57 .19 .19 .05, including repeated edges and self-loops."""
     rng = np.random.default_rng(seed)
     count = degree << scale
     src, dst = np.zeros(count, np.int64), np.zeros(count, np.int64)
@@ -41,7 +42,7 @@ def _rmat(scale: int, degree: int, seed: int) -> Edges:
 
 
 def _messy(seed: int) -> Edges:
-    """A random graph with self-loops, parallel edges and vertices without edges."""
+    """Return a random graph with self-loops, parallel edges and vertices without edges."""
     rng = np.random.default_rng(seed)
     edges = [(int(u), int(v)) for u, v in rng.integers(0, 14, (40, 2))]
     return 17, edges + edges[:8] + [(3, 3), (3, 3), (5, 5)]
@@ -71,7 +72,7 @@ FAMILIES: dict[str, Callable[[], Edges]] = {
 
 
 def family(name: str, directed: bool = True, weights: str = "int") -> RefGraph:
-    """A member of a family.
+    """Return a member of a family.
 
     The graph has an edge column `weight`: whole numbers 1..9 ("int") or multiples of 1/8 ("float").
     """
@@ -83,7 +84,9 @@ def family(name: str, directed: bool = True, weights: str = "int") -> RefGraph:
 
 
 def all_families() -> list[tuple[str, RefGraph]]:
-    """Every family, directed and undirected, with integer and with float weights; each with a name for test ids."""
+    """Return every family, directed and undirected, with integer and with float weights. Each graph has a name for test
+    ids.
+    """
     return [
         (f"{name}-{'directed' if directed else 'undirected'}-{weights}", family(name, directed, weights))
         for name in FAMILIES
@@ -93,9 +96,10 @@ def all_families() -> list[tuple[str, RefGraph]]:
 
 
 def random_graph(seed: int, directed: bool | None = None, largest: int = 20) -> RefGraph:
-    """A graph of 5 to `largest` vertices, with loops, parallel edges and vertices without edges.
+    """Return a graph of 5 to `largest` vertices, with loops, parallel edges and vertices without edges.
 
-    directed: None for either with equal probability. `weight`: whole numbers 1..9, or quarters of them.
+    directed: None draws one of both kinds with equal probability. The column `weight` has whole numbers 1..9, or a
+    quarter of such numbers.
     """
     rng = np.random.default_rng(seed)
     n = int(rng.integers(5, largest + 1))
@@ -115,15 +119,15 @@ def ref_graphs(
     columns: dict[str, str] | None = None,
     min_n: int = 0,
 ) -> RefGraph:
-    """Random small graphs with self-loops and parallel edges.
+    """Return random small graphs with self-loops and parallel edges.
 
     Args:
         draw: From Hypothesis.
         max_n: The largest number of vertices.
         max_edges: The largest number of listed edges.
-        directed: None for either.
-        columns: Name -> "int" (0..9), "float" (multiples of 1/4 from 0 to 8, exact in f32), "signed" (-9..9), or "wide"
-            (0..9, or near the largest integer).
+        directed: None draws one of both kinds.
+        columns: The kind of each column by name: "int" (0..9), "float" (multiples of 1/4 from 0 to 8, exact in f32),
+            "signed" (-9..9), or "wide" (0..9, or near the largest integer).
         min_n: The smallest number of vertices.
     """
     n = draw(st.integers(min_n, max_n))
@@ -143,7 +147,7 @@ def ref_graphs(
 
 
 def listed_once(graph: RefGraph) -> tuple[Array, Array, dict[str, Array]]:
-    """The edges as a user lists them: an undirected edge in one direction only. Returns src, dst and the columns."""
+    """Return src, dst and the columns of the edges as a user lists them: an undirected edge in one direction only."""
     once = graph.m
     if not graph.directed:  # `ref_graph` lists the edges first, then the opposite directions, without loops
         loops = int((graph.src == graph.dst).sum())
@@ -152,9 +156,9 @@ def listed_once(graph: RefGraph) -> tuple[Array, Array, dict[str, Array]]:
 
 
 def to_graph(graph: RefGraph) -> Graph:
-    """The same graph for the engine.
+    """Return the same graph for the engine.
 
-    The ids are those of the test graph or 0 .. n-1, so results have the same order.
+    The ids are `ids` of the test graph or 0 .. n-1, so that results have the same order.
     """
     from vlang import Graph
 

@@ -22,7 +22,7 @@ class Groups:
     Attributes:
         row: The row of each group.
         keys: The key of each group.
-        edges: The rows of edges that are in a group.
+        edges: The rows of the edges that are in any group.
         group: The number of the group of each of these edges.
     """
 
@@ -48,7 +48,8 @@ def groups_of(keys: Value, edges: Rows, row: Array, precision: int) -> Groups:
 
 
 def weighted_mode(groups: Groups, weights: Value, rows: int, precision: int) -> tuple[Value, Array]:
-    """The key with the largest sum of weights for each row, the smallest key in a tie, and the number of candidates.
+    """Return, for each row, the key with the largest sum of weights (the smallest such key in a tie) and the number of
+    candidates.
 
     weights: the weights of the edges of `groups`. A group whose weights add up to -inf is no candidate.
     """
@@ -73,6 +74,6 @@ def weighted_mode(groups: Groups, weights: Value, rows: int, precision: int) -> 
 
 
 def of_groups(groups: Groups, value: Value, holds: Array) -> tuple[Value, Array]:
-    """The values of the groups where `holds` is true, and the row of each of these groups."""
+    """Return the values of the groups where `holds` is true, and the row of each of these groups."""
     kept = np.flatnonzero(np.broadcast_to(holds, len(groups.row)))
     return take(spread(value, len(groups.row)), kept), groups.row[kept]

@@ -1,6 +1,7 @@
-"""Integer arithmetic of the reference interpreter (language.md section 6): exact, and infinite where it does not fit.
+"""Integer arithmetic of the reference interpreter (language.md section 6). A result is exact, or infinite if it does
+not fit.
 
-Values are computed with Python's integers, which never overflow, and converted once.
+Values are computed with Python's integers, which never overflow, and are converted once.
 """
 
 from __future__ import annotations
@@ -20,20 +21,22 @@ Elementwise = Callable[[Array, Array, Scalar], Array]
 
 
 def clamped(numbers: Array, scalar: Scalar) -> Array:
-    """Exact integers clamped to the range of an integer type."""
+    """Return exact integers clamped to the range of an integer type."""
     flat = [min(max(int(x), scalar.lowest), scalar.highest) for x in np.asarray(numbers, object).ravel()]
     return np.array(flat, dtype(scalar)).reshape(np.shape(numbers))
 
 
 def _ends(a: Array, scalar: Scalar) -> tuple[Array, Array]:
-    """Two masks: the elements that are `inf`, and the elements that are `-inf`."""
+    """Return two masks: the elements that are `inf`, and the elements that are `-inf`."""
     if scalar.kind != "int":
         return np.zeros(np.shape(a), np.bool_), np.zeros(np.shape(a), np.bool_)
     return np.asarray(a == scalar.highest), np.asarray(a == scalar.lowest)
 
 
 def _with_infinite(numbers: Array, high: Array, low: Array, scalar: Scalar) -> Array:
-    """Exact integers converted to `scalar`, with `inf` where `high` holds and, elsewhere, `-inf` where `low` holds."""
+    """Return exact integers converted to `scalar`. The result is `inf` where `high` is true, else `-inf` where `low` is
+    true.
+    """
     result = np.where(low, np.array(scalar.lowest, dtype(scalar)), clamped(numbers, scalar))
     return np.where(high, np.array(scalar.highest, dtype(scalar)), result)
 
@@ -60,7 +63,7 @@ def _negated(a: Array, scalar: Scalar) -> Array:
 
 
 def _floor_divide(a: Array, b: Array, scalar: Scalar) -> Array:
-    """`a // b`, with infinities taken as the numbers that represent them; 0 for b = 0."""
+    """Return `a // b`; 0 for b = 0. Infinities are treated as the integers that represent them."""
     return clamped(np.where(b == 0, 0, exact(a) // exact(np.where(b == 0, 1, b))), scalar)
 
 
@@ -69,7 +72,7 @@ def _modulo(a: Array, b: Array, scalar: Scalar) -> Array:
 
 
 def _wrapped(combine: Callable[[Array, Array], Array]) -> Elementwise:
-    """The operation modulo 2^bits. Infinities are treated as bit patterns."""
+    """Return the result of an operation modulo 2^bits. Infinities are treated as bit patterns."""
 
     def work(a: Array, b: Array, scalar: Scalar) -> Array:
         numbers = np.asarray(combine(exact(a), exact(b)), object)
@@ -80,7 +83,7 @@ def _wrapped(combine: Callable[[Array, Array], Array]) -> Elementwise:
 
 
 def _power(times: Elementwise) -> Elementwise:
-    """A power computed by repeated `times`; 0 for a negative exponent."""
+    """Return a power, computed by repeated `times`; 0 for a negative exponent."""
 
     def work(a: Array, b: Array, scalar: Scalar) -> Array:
         a, b = np.broadcast_arrays(a, b)

@@ -1,8 +1,8 @@
 """The reference interpreter: the meaning of a program, plain and slow (language.md sections 4, 5 and 9).
 
 The interpreter works on the syntax tree and shares only the tree and the types with the compiler. Names, levels and
-types are resolved at run time. If language.md leaves a choice, `operators` and `run` document what the interpreter
-does.
+types are resolved at run time. Where language.md leaves a choice, `operators` and `run` document the behaviour of the
+interpreter.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ def run(
     Args:
         file: The syntax tree.
         graph: The graph.
-        params: Name -> number, dense vertex, or list of dense vertices.
+        params: Numbers, dense vertices, or lists of dense vertices, by name.
         fields: Input fields and warm starts, [n] arrays.
-        edges: Edge columns that extend or replace those of the graph; one value per stored edge.
-        max_rounds: The bound of rounds for every execution of a loop.
+        edges: Edge columns that extend or replace the columns of the graph; one value per stored edge.
+        max_rounds: The largest number of rounds of every execution of a loop.
         precision: Bits of `int` and `float`.
 
     Raises:
         BindError: An input is missing, or a `require` does not hold.
-        TypeError: The text is no correct program.
+        TypeError: The text is not a correct program.
     """
     with np.errstate(all="ignore"):
         file, constants = sized(file, params)
@@ -72,7 +72,7 @@ _NEEDS = {"undirected": lambda graph: not graph.directed, "simple": _simple, "lo
 
 
 class _Machine:
-    """Executes statements. The sent values of fields are 0 at the start of every loop."""
+    """The machine that executes statements. The sent values of fields are 0 at the start of every loop."""
 
     def __init__(
         self, file: t.File, graph: RefGraph, precision: int, max_rounds: int | None, inputs: dict[str, Any]
@@ -109,7 +109,9 @@ class _Machine:
                 self._require(item_)
 
     def _later(self, contract: t.Contract) -> bool:
-        """Whether a contract is about values that the program computes, so that it is tested where it stands."""
+        """Return whether a contract depends on values that the program computes. Such a contract is tested at its place
+        in the text.
+        """
         made = {one.name for one in self.file.items if isinstance(one, t.Let | t.GlobalValue)}
         return any(isinstance(node, t.Name) and node.name in made for node in walk(contract.cond))
 
@@ -135,7 +137,7 @@ class _Machine:
         return read(Value(type_, as_input(-1 if given is None else self._plain(given, type_), type_)), type_)
 
     def _plain(self, given: Any, type_: Type) -> Any:
-        """Names as their positions among all names, and times as numbers of their unit."""
+        """Return names as their positions among all names, and times as numbers of their unit."""
         if type_ == CATEGORY:
             array = np.asarray(given, object)
             return np.array([self.evaluator.names.index(text) for text in array.reshape(-1)]).reshape(array.shape)
@@ -144,7 +146,7 @@ class _Machine:
         return given
 
     def _shown(self, values: Array, type_: Type) -> Array:
-        """Values in the form of results: names as texts, times as datetime64, with NaT for infinite times."""
+        """Return values in the form of results: names as texts, times as datetime64, with NaT for infinite times."""
         if type_ == CATEGORY:
             return np.array(self.evaluator.names, object)[values]
         if isinstance(type_, Scalar) and type_.kind == "time":
@@ -205,7 +207,7 @@ class _Machine:
         return self.outcome
 
     def block(self, block: t.Block, selected: Array, env: Env) -> Env:
-        """Run the statements of a block for the selected vertices; returns the names at its end."""
+        """Run the statements of a block for the selected vertices; return the names at its end."""
         inner = env.new_child()
         for statement in block.items:
             self.execute(statement, selected, inner)
@@ -361,7 +363,7 @@ class _Machine:
         record.reason = self._end(loop, frame, stores, env, record.rounds)
 
     def _activity(self, loop: t.Repeat, frame: Frame, stores: list[Store], selected: Array, env: Env) -> Array:
-        """The vertices that are active after a superstep (4.4)."""
+        """Return the vertices that are active after a superstep (4.4)."""
         last = loop.block.items[-1] if loop.block.items else None
         active = np.zeros(self.graph.n, np.bool_)
         if isinstance(last, t.Activate):
@@ -375,7 +377,7 @@ class _Machine:
         return active
 
     def _end(self, loop: t.Repeat, frame: Frame, stores: list[Store], env: Env, rounds: int) -> str:
-        """The reason why the loop ends after this superstep, or "" (4.6)."""
+        """Return the reason why the loop ends after this superstep, or "" (4.6)."""
         if loop.until is not None:
             if self._holds(loop.until, env):
                 return "until"
@@ -385,7 +387,8 @@ class _Machine:
         return "" if frame.active.any() else "inactive"
 
     def _stalled(self, loop: t.Repeat, frame: Frame, stores: list[Store], env: Env) -> bool:
-        """Whether later supersteps would be the same: no change, no unsent change, and `iteration` is not read."""
+        """Return whether later supersteps would be the same: no change, no unsent change, and no read of `iteration`.
+        """
         own = walk_superstep((loop.block, loop.until))
         if any(isinstance(node, t.Name) and node.name == "iteration" for node in own):
             return False

@@ -1,8 +1,8 @@
 """Operators and functions of the reference interpreter (language.md sections 6 and 8).
 
-Where language.md leaves a choice: shifts by less than 0 or at least the width give 0 (-1 for `>>` of negative
-numbers); an integer to a negative power is 0; float `//` is the floor of the quotient, float `%` is exact and has the
-sign of the divisor.
+language.md leaves some choices to this module. Shifts by less than 0 or at least the width give 0, or -1 for `>>` of
+negative numbers. An integer to a negative power is 0. Float `//` is the floor of the quotient; float `%` is exact and
+has the sign of the divisor.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ Elementwise = Callable[[Array, Array, Scalar], Array]
 
 
 def negated(a: Array, scalar: Scalar, wrap: bool = False) -> Array:
-    """Unary minus; it swaps `inf` and `-inf`, which are not negatives of each other in two's complement."""
+    """Return the result of unary minus. It swaps `inf` and `-inf`, which are not negatives of each other in two's
+    complement.
+    """
     return -a if scalar.floating else NEGATED[wrap](a, scalar)
 
 
@@ -94,7 +96,7 @@ _EXTREMES: dict[str, Elementwise] = {
 
 
 def _elementwise(op: str, wrap: bool, a: Array, b: Array, scalar: Scalar) -> Array:
-    """`a op b` in a scalar type. wrap: whether integers wrap around."""
+    """Return `a op b` in a scalar type. wrap: whether integers wrap around."""
     if op in _BITS:
         return _BITS[op](a, b, scalar)
     if scalar.floating:
@@ -103,7 +105,7 @@ def _elementwise(op: str, wrap: bool, a: Array, b: Array, scalar: Scalar) -> Arr
 
 
 def subtracted(a: Array, b: Array, scalar: Scalar) -> Array:
-    """`a - b`."""
+    """Return `a - b`."""
     return _elementwise("-", False, a, b, scalar)
 
 
@@ -125,7 +127,7 @@ def _float(precision: int) -> Scalar:
 
 
 def binary(op: str, a: Value, b: Value, precision: int, wrap: bool = False) -> Value:
-    """`a op b` for the arithmetic and bit operators. wrap: whether `+ - *` of integers wrap."""
+    """Return `a op b` for the arithmetic and bit operators. wrap: whether `+ - *` of integers wrap around."""
     if not wrap:
         known = folded_literals(op, a, b)
         if known is not None:
@@ -139,7 +141,7 @@ def binary(op: str, a: Value, b: Value, precision: int, wrap: bool = False) -> V
 
 
 def _moved(op: str, a: Value, b: Value, precision: int) -> Value:
-    """The difference of two times, an i64; or a time moved by an integer."""
+    """Return the difference of two times as an i64, or a time moved by an integer."""
     time = item(a.type) if item(a.type).kind == "time" else item(b.type)
     sides = [convert(side, time) if side.type == TEXT else side for side in (a, b)]
     numbers = [Value(I64, side.raw) if side.type == time else convert(side, I64) for side in sides]
@@ -152,7 +154,7 @@ def _moved(op: str, a: Value, b: Value, precision: int) -> Value:
 
 
 def _shifted(op: str, a: Value, b: Value) -> Value:
-    """A shift: it has the type of its left side, and the right side is not converted."""
+    """Return the result of a shift. It has the type of the left side; the right side is not converted."""
     if not (item(a.type).integral and item(b.type).integral):
         raise TypeError(f"{a.type} {op} {b.type}: bits of something that is no integer")
     by = b.raw[..., None] if isinstance(a.type, Vector) else b.raw
@@ -160,7 +162,7 @@ def _shifted(op: str, a: Value, b: Value) -> Value:
 
 
 def negate(a: Value, wrap: bool = False) -> Value:
-    """`-a`."""
+    """Return `-a`."""
     if not item(a.type).numeric:
         raise TypeError(f"- of {a.type}")
     number = literal_number(a)
@@ -173,14 +175,14 @@ def negate(a: Value, wrap: bool = False) -> Value:
 
 
 def truth(a: Value) -> Array:
-    """The array of a bool value."""
+    """Return the array of a bool value."""
     if item(a.type) != BOOL:
         raise TypeError(f"{a.type} where a bool is needed")
     return a.raw
 
 
 def _pair(a: Value, b: Value, precision: int) -> tuple[Array, Array]:
-    """Both operands of a comparison as arrays of one type."""
+    """Return both operands of a comparison as arrays of one type."""
     met = meet(a.type, b.type)
     type_ = I64 if met == INTEGER else concrete(met, precision)  # literals and counters alone: 64 bits
     left, right = elements_as(a, type_), elements_as(b, type_)
@@ -209,7 +211,7 @@ def _equal(a: Value, b: Value, precision: int) -> Array:
 
 
 def _unordered(a: Value, b: Value, precision: int) -> Array:
-    """The rows where an ordering comparison has a NaN operand, for which neither `<` nor `>=` holds."""
+    """Return the rows where an ordering comparison has a NaN operand, for which neither `<` nor `>=` holds."""
     if isinstance(a.type, Tuple) or not (item(a.type).floating or item(b.type).floating):
         return np.array(False)
     left, right = _pair(a, b, precision)
@@ -217,7 +219,7 @@ def _unordered(a: Value, b: Value, precision: int) -> Array:
 
 
 def compare(op: str, a: Value, b: Value, precision: int) -> Value:
-    """`a op b` for the comparisons; vectors are equal if all components are."""
+    """Return `a op b` for comparisons. Vectors are equal if all components are equal."""
     if op in ("==", "!="):
         same = _equal(a, b, precision)
         return Value(BOOL, same if op == "==" else ~same)
@@ -231,7 +233,9 @@ def compare(op: str, a: Value, b: Value, precision: int) -> Value:
 
 
 def differs(a: Array, b: Array) -> Array:
-    """The rows where two arrays of one type differ; two NaN are equal, and a vector differs if a component does."""
+    """Return the rows where two arrays of one type differ. Two NaN are equal; a vector differs if any component
+    differs.
+    """
     different = np.asarray(a != b)
     if a.dtype.kind == "f":
         different &= ~(np.isnan(a) & np.isnan(b))
@@ -239,7 +243,7 @@ def differs(a: Array, b: Array) -> Array:
 
 
 def choose(test: Array, yes: Value, no: Value) -> Value:
-    """`yes if test else no`, for every row."""
+    """Return `yes if test else no` for every row."""
     type_ = meet(yes.type, no.type)
     if isinstance(type_, Tuple):
         return Value(type_, tuple(choose(test, y, n) for y, n in zip(yes.parts, no.parts, strict=True)))
@@ -249,7 +253,7 @@ def choose(test: Array, yes: Value, no: Value) -> Value:
 
 
 def identity(name: str, scalar: Scalar) -> Array:
-    """The value of the built-in reduction `name` without contributions, as an array of shape ()."""
+    """Return the value of the built-in reduction `name` without contributions, as an array of shape ()."""
     if scalar == VERTEX and name in ("min", "max"):
         return np.array(-1, np.int64)
     if name in ("min", "max"):
@@ -264,7 +268,7 @@ def identity(name: str, scalar: Scalar) -> Array:
 
 
 def without_value(name: str, a: Value) -> Array:
-    """The rows where a tuple has the identity of `name` as its first component.
+    """Return the rows where a tuple has the identity of `name` as its first component.
 
     Such a tuple loses to all other tuples.
     """
@@ -273,7 +277,7 @@ def without_value(name: str, a: Value) -> Array:
 
 
 def extreme(name: str, a: Value, b: Value, precision: int) -> Value:
-    """`min(a, b)` or `max(a, b)`: `a` unless `b` is strictly better."""
+    """Return `min(a, b)` or `max(a, b)`: `a` unless `b` is strictly better."""
     type_ = meet(a.type, b.type)
     if isinstance(type_, Tuple):
         a, b = convert(a, type_), convert(b, type_)
@@ -292,7 +296,7 @@ def extreme(name: str, a: Value, b: Value, precision: int) -> Value:
 
 
 def _none_first(a: Value) -> Value:
-    """A tuple with its vertices moved up by one, so that `none` is the smallest."""
+    """Return a tuple with its vertices increased by one, so that `none` is the smallest."""
     return tuple_of(tuple(Value(VERTEX, p.raw + 1) if p.type == VERTEX else p for p in a.parts))
 
 
@@ -309,7 +313,7 @@ _ROUNDED: dict[str, Callable[[Array], Array]] = {
 
 
 def maths(name: str, a: Value, precision: int) -> Value:
-    """Functions of one number, elementwise."""
+    """Return the values of a function of one number, elementwise."""
     scalar = item(a.type)
     if name in _TYPES and (scalar.numeric or scalar == BOOL):
         return _converted(name, a, precision)
@@ -343,7 +347,7 @@ def _shaped(type_: Type, scalar: Scalar) -> Type:
 
 
 def _rounded(name: str, a: Value, target: Type, precision: int) -> Value:
-    """A float rounded to an integer; out of range gives the nearest end of its type, NaN gives 0."""
+    """Return a float rounded to an integer. Floats out of range give the nearest limit of the type, and NaN gives 0."""
     if item(a.type).integral:
         return definite(a, precision)
     assert isinstance(target, Scalar)
@@ -356,7 +360,8 @@ def _rounded(name: str, a: Value, target: Type, precision: int) -> Value:
 
 
 def _converted(name: str, a: Value, precision: int) -> Value:
-    """`int(x)`, `float(x)`, `i8(x)` and the like: a fraction is cut off, a bool is 0 or 1."""
+    """Return `int(x)`, `float(x)`, `i8(x)` and similar conversions: a fraction is cut off, and a bool becomes 0 or 1.
+    """
     target = scalar_named(name, precision)
     if a.type == BOOL or (isinstance(a.type, Vector) and a.type.item == BOOL):
         return Value(_shaped(a.type, target), truth(a).astype(dtype(target)))
@@ -366,7 +371,7 @@ def _converted(name: str, a: Value, precision: int) -> Value:
 
 
 def angle(y: Value, x: Value, precision: int) -> Value:
-    """`atan2(y, x)`."""
+    """Return `atan2(y, x)`."""
     type_ = meet(y.type, x.type)
     scalar = item(type_)
     if scalar.integral:
@@ -376,14 +381,14 @@ def angle(y: Value, x: Value, precision: int) -> Value:
 
 
 def folded(name: str, a: Value, precision: int) -> Value:
-    """`sum(x)`, `min(x)`, `max(x)`: the components of one vector, from the left."""
+    """Return `sum(x)`, `min(x)` or `max(x)` of the components of one vector, reduced from the left."""
     assert isinstance(a.type, Vector)
     op = "+" if name == "sum" else name
     return functools.reduce(lambda x, y: (binary if name == "sum" else extreme)(op, x, y, precision), components(a))
 
 
 def components(a: Value) -> list[Value]:
-    """The components of a vector, as scalars."""
+    """Return the components of a vector as scalars."""
     assert isinstance(a.type, Vector)
 
     def component(k: int) -> Value:
@@ -393,21 +398,21 @@ def components(a: Value) -> list[Value]:
 
 
 def matrix_of(rows: list[Value]) -> Value:
-    """`[[a, b], [c, d]]`, from its rows."""
+    """Return the matrix `[[a, b], [c, d]]` from its rows."""
     type_ = functools.reduce(meet, (row.type for row in rows))
     assert isinstance(type_, Vector)
     return Value(Matrix(type_.item, len(rows), type_.size), tuple(rows))
 
 
 def product(matrix: Value, vector: Value, precision: int) -> Value:
-    """`A @ x`: the inner product of each row with the vector."""
+    """Return `A @ x`: the inner product of each row with the vector."""
     type_ = concrete(functools.reduce(meet, (row.type for row in matrix.parts), vector.type), precision)
     sides = [(convert(row, type_), convert(vector, type_)) for row in matrix.parts]
     return vector_of([folded("sum", binary("*", row, other, precision), precision) for row, other in sides])
 
 
 def mean(a: Value, precision: int) -> Value:
-    """`mean(x)` of the components of a vector."""
+    """Return `mean(x)` of the components of a vector."""
     assert isinstance(a.type, Vector)
     size, a = a.type.size, definite(a, precision)
     floats = a if item(a.type).floating else convert(a, Vector(_float(precision), size))
@@ -415,7 +420,7 @@ def mean(a: Value, precision: int) -> Value:
 
 
 def place(name: str, a: Value, precision: int) -> Value:
-    """`argmin(x)` or `argmax(x)`: the first index of the least or greatest component."""
+    """Return `argmin(x)` or `argmax(x)`: the first index of the smallest or largest component."""
     data = definite(a, precision).raw
     found = np.argmin(data, axis=-1) if name == "argmin" else np.argmax(data, axis=-1)
     scalar = scalar_named("int", precision)
@@ -423,7 +428,7 @@ def place(name: str, a: Value, precision: int) -> Value:
 
 
 def vector_of(parts: list[Value]) -> Value:
-    """`[a, b, ...]`."""
+    """Return the vector `[a, b, ...]`."""
     scalar = functools.reduce(meet, (p.type for p in parts))
     return computed(
         Vector(item(scalar), len(parts)),
@@ -433,7 +438,7 @@ def vector_of(parts: list[Value]) -> Value:
 
 
 def bit(a: Value) -> Value:
-    """`bit(i)`: 1 << i as u64, 0 outside 0..63."""
+    """Return `bit(i)`: 1 << i as u64, and 0 for i outside of 0..63."""
     data = elements(definite(a, 64), item(defaulted(INTEGER, 64)))
     inside = (data >= 0) & (data < 64)
     shifted = np.left_shift(np.uint64(1), np.where(inside, data, 0).astype(np.uint64))

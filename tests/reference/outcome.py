@@ -18,11 +18,11 @@ class LoopRun:
     Attributes:
         line: The line of the loop.
         depth: The number of `repeat` and `for` blocks around it.
-        rounds: The number of rounds.
-        reason: "count" (`n times` or the range is done), "until", "inactive" (no vertex is active), "limit" (`at most`
-            or the end of a range reached first), "stalled" (no superstep can change anything, and `until` does not
-            hold), or "max_rounds".
-        active: The number of active vertices at the start of each round; all vertices in a range.
+        rounds: The number of rounds that were run.
+        reason: The reason why the loop ended: "count" (`n times` or the range is done), "until", "inactive" (no vertex
+            is active), "limit" (`at most` or the end of a range was reached first), "stalled" (no superstep can change
+            anything, and `until` does not hold), or "max_rounds".
+        active: The number of active vertices at the start of each round; in a range, all vertices are active.
     """
 
     line: int
@@ -46,12 +46,12 @@ class Outcome:
 
     @property
     def rounds(self) -> list[int]:
-        """Rounds of each top-level loop."""
+        """The number of rounds of each top-level loop."""
         return [loop.rounds for loop in self.loops if loop.depth == 0]
 
     @property
     def converged(self) -> bool:
-        """Whether every loop ended as written, neither cut off nor stalled."""
+        """Whether every loop ended as written: it was neither cut off nor stalled."""
         return all(loop.reason in CONVERGED for loop in self.loops)
 
     @property

@@ -1,4 +1,4 @@
-"""Reductions of the reference interpreter: each contribution has a group, and groups are folded."""
+"""Reductions of the reference interpreter. Each contribution belongs to a group, and each group is folded."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def reduce_groups(
 
 
 def _monoid(name: str, body: Value, group: Array, groups: int, over_vertices: bool) -> Value:
-    """Sums, products and other monoids. Floats use 64 bits and are rounded once; integers are exact.
+    """Return sums, products and other monoids. Floats are accumulated in 64 bits and rounded once; integers are exact.
 
     Over vertices, integer results have the type i64 or u64.
     """
@@ -81,7 +81,9 @@ def _monoid(name: str, body: Value, group: Array, groups: int, over_vertices: bo
 
 
 def _exact_sum(terms: Array, scalar: Scalar, group: Array, shape: tuple[int, ...], result: Scalar) -> Array:
-    """Exact sums of integers, converted once. A sum is `inf` if a term is `inf`, else `-inf` if a term is `-inf`."""
+    """Return exact sums of integers, converted once. A sum is `inf` if a term is `inf`, else `-inf` if a term is
+    `-inf`.
+    """
     total = np.zeros(shape, object)
     np.add.at(total, group, exactly(terms))
     data = clamped(total, result)
@@ -97,9 +99,10 @@ _FAR = 1 << 200  # stands for an infinite factor; larger than every product with
 
 
 def _exact_product(factors: Array, scalar: Scalar, group: Array, shape: tuple[int, ...], result: Scalar) -> Array:
-    """Exact products of integers, converted once. An infinite factor makes a product infinite, unless a factor is 0.
+    """Return exact products of integers, converted once.
 
-    In 64 bits, a product of magnitude 2^63 - 1 or more is infinite.
+    An infinite factor makes a product infinite, unless a factor is 0. In 64 bits, a product of magnitude 2^63 - 1 or
+    more is infinite.
     """
     total = np.full(shape, 1, object)
     for place in np.ndindex(factors.shape):
@@ -113,7 +116,7 @@ def _exact_product(factors: Array, scalar: Scalar, group: Array, shape: tuple[in
 
 
 def _vertices(name: str, body: Value, group: Array, groups: int) -> Value:
-    """The smallest or largest vertex of each group. `none` is neutral."""
+    """Return the smallest or largest vertex of each group; `none` is ignored."""
     some = body.raw >= 0
     if name == "max":
         greatest = np.full(groups, -1, np.int64)
@@ -134,7 +137,7 @@ def _mean(body: Value, group: Array, groups: int, counts: Array, precision: int)
 
 
 def _holistic(name: str, body: Value, group: Array, groups: int, precision: int) -> Value:
-    """`mode`, `mex`, `hindex` and `median`, as section 8 defines them."""
+    """Return `mode`, `mex`, `hindex` or `median`, as section 8 of language.md defines them."""
     members: list[list[Any]] = [[] for _ in range(groups)]
     for number, value in zip(group.tolist(), body.raw.tolist(), strict=True):
         members[number].append(value)
@@ -151,13 +154,13 @@ def _mode(values: list[int]) -> int:
 
 
 def _mode_of_vertices(values: list[int]) -> int:
-    """The mode of vertices. As under `min`, `none` loses to every vertex."""
+    """Return the mode of vertices. As for `min`, `none` wins only if there is no vertex."""
     found = _mode([v if v >= 0 else _NONE for v in values])
     return -1 if found == _NONE else found
 
 
 def _median(values: list[Any]) -> Any:
-    """The value at index floor((k - 1) / 2) of the k sorted values; -0.0 becomes 0.0."""
+    """Return the value at index floor((k - 1) / 2) of the k sorted values; -0.0 becomes 0.0."""
     return sorted(values)[(len(values) - 1) // 2] + 0 if values else 0
 
 
@@ -172,7 +175,7 @@ def _hindex(values: list[int]) -> int:
 
 
 def _tuples(name: str, body: Value, group: Array, groups: int, precision: int) -> tuple[Value, Array]:
-    """Lexicographic `min` or `max` of tuples. Tuples without a value do not count as contributions."""
+    """Return the lexicographic `min` or `max` of tuples. Tuples without a value do not count as contributions."""
     if name not in ("min", "max"):
         raise TypeError(f"{name} of tuples")
     kept = np.flatnonzero(~without_value(name, body))
@@ -189,7 +192,7 @@ def _tuples(name: str, body: Value, group: Array, groups: int, precision: int) -
 
 
 def tuple_identity(name: str, type_: Type, rows: int) -> Value:
-    """The tuple of identities, `rows` times."""
+    """Return `rows` rows of the identity of a tuple."""
     assert isinstance(type_, Tuple)
     return Value(type_, tuple(spread(Value(i, identity(name, i)), rows) for i in type_.items))
 
@@ -197,7 +200,7 @@ def tuple_identity(name: str, type_: Type, rows: int) -> Value:
 def halved(combine: Combine, body: Value, group: Array) -> tuple[Value, Array]:
     """Combine adjacent rows of each group pairwise until one row is left.
 
-    For an associative operation the result equals that of `fold`, in far fewer rounds.
+    For an associative operation the result equals the result of `fold`, in far fewer rounds.
     """
     order = np.argsort(group, kind="stable")
     body, group = take(body, order), group[order]
@@ -216,7 +219,7 @@ def fold(combine: Combine, start: Value, body: Value, group: Array) -> Value:
 
     Args:
         combine: The operation.
-        start: The identity, one row for each group.
+        start: The initial values, one row for each group.
         body: The contributions.
         group: The number of the group of each row.
     """
@@ -232,7 +235,7 @@ def fold(combine: Combine, start: Value, body: Value, group: Array) -> Value:
 
 
 def put(value: Value, rows: Array, new: Value) -> Value:
-    """A copy of a value with some rows replaced. Both values have the same final type."""
+    """Return a copy of a value in which some rows are replaced. Both values have the same final type."""
     if isinstance(value.data, tuple):
         return Value(value.type, tuple(put(p, rows, n) for p, n in zip(value.parts, new.parts, strict=True)))
     data = value.raw.copy()
@@ -241,5 +244,5 @@ def put(value: Value, rows: Array, new: Value) -> Value:
 
 
 def with_default(value: Value, counts: Array, default: Value) -> Value:
-    """The value of each group, or `default` where nothing contributed."""
+    """Return the value of each group, or `default` for groups without contributions."""
     return choose(counts > 0, value, convert(default, value.type))

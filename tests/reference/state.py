@@ -1,4 +1,4 @@
-"""The state of a running program: fields, columns, names, rows of evaluation, loops."""
+"""The state of a running program: fields, columns, names, rows for which expressions are evaluated, and loops."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from vlang.types import VERTEX, Tuple, Type, Vector
 
 @dataclass(eq=False)
 class Store:
-    """A vertex field or an accumulator. data: [n] or [n, k], or for tuples one such array per component."""
+    """A vertex field or an accumulator. data: an array [n] or [n, k]; for tuples, one such array per component."""
 
     type: Type
     value: Value
 
     def rows(self, index: Array) -> Value:
-        """The values of some vertices; -1 (`none`) reads as the zero of the type."""
+        """Return the values of some vertices. For vertex -1 (`none`) the value is the zero of the type."""
         return read(take(_with_none(self.value), index), self.type)
 
 
 def _with_none(value: Value) -> Value:
-    """A value with one more row at the end, the zero of its type, so that index -1 reads a zero."""
+    """Return a value with one more row at the end, the zero of its type, so that index -1 reads a zero."""
     if isinstance(value.data, tuple):
         return Value(value.type, tuple(_with_none(p) for p in value.data))
     return Value(value.type, np.concatenate([value.raw, zeros(value.type, 1).raw]))
 
 
 def zeros(type_: Type, rows: int) -> Value:
-    """`rows` rows of the zero of a type, which is `none` for vertices."""
+    """Return `rows` rows of the zero of a type. For vertices the zero is `none`."""
     if isinstance(type_, Tuple):
         return Value(type_, tuple(zeros(i, rows) for i in type_.items))
     shape = (rows, type_.size) if isinstance(type_, Vector) else (rows,)
@@ -41,7 +41,7 @@ def zeros(type_: Type, rows: int) -> Value:
 
 
 def read(value: Value, type_: Type) -> Value:
-    """A stored value, converted to the type in which it is computed (f16 becomes f32)."""
+    """Return a stored value, converted to the type in which it is computed (f16 becomes f32)."""
     return convert(value, computing(type_))
 
 
@@ -85,7 +85,7 @@ class Frame:
 
     Attributes:
         iteration: The number of the superstep.
-        old: The fields at its start.
+        old: The values of the fields at the start of the superstep.
         sent: The values last sent.
         active: The active vertices.
     """
@@ -97,7 +97,7 @@ class Frame:
 
 
 def as_input(data: Any, type_: Type) -> Array:
-    """An array or number from the caller as elements of `type_`. Floats for an integer type must be whole or inf."""
+    """Return a user's array or number as elements of `type_`. Floats for an integer type must be whole or inf."""
     scalar = item(type_)
     array = np.asarray(data)
     if scalar == VERTEX:

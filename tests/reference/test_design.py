@@ -1,4 +1,4 @@
-"""The 36 programs of the design, run by the interpreter and compared with independent algorithms."""
+"""The interpreter runs the 36 programs of the design, and independent algorithms give the same results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def program(name: str) -> t.File:
 
 
 def simple(seed: int, directed: bool, n: int = 18, count: int = 45) -> RefGraph:
-    """A random graph without self-loops and parallel edges, with a column `weight` of whole numbers."""
+    """Return a random graph without self-loops and parallel edges, with a column `weight` of whole numbers."""
     rng = np.random.default_rng(seed)
     drawn = {(int(u), int(v)) for u, v in rng.integers(0, n, (count, 2)) if u != v and (directed or u < v)}
     edges = sorted(drawn)
@@ -51,7 +51,7 @@ def networkx(graph: RefGraph) -> Any:
 
 
 def matrix(graph: RefGraph, values: Array | None = None) -> Array:
-    """A[v, u]: the sum over the edges u -> v."""
+    """Return a matrix A, where A[v, u] is the sum over the edges u -> v."""
     result = np.zeros((graph.n, graph.n))
     np.add.at(result, (graph.dst, graph.src), np.ones(graph.m) if values is None else values)
     return result

@@ -1,8 +1,8 @@
 """Values of the reference interpreter: NumPy arrays with a type of the language.
 
 A graph-level value has shape (), and a value per row (vertex or edge) has shape [rows]. Vectors have one more axis.
-Literals and counters are *weak*: their data is a function that takes the scalar type of the place of use and returns
-the array. So an expression of literals is computed in the type in which it is used, as the language defines it.
+Literals and counters are *weak*: their data is a function from the scalar type of the place of use to the array. An
+expression of literals is therefore computed in the type in which it is used, as the language defines.
 """
 
 from __future__ import annotations
@@ -67,19 +67,19 @@ class Value:
 
     @property
     def raw(self) -> Array:
-        """The array of this value, whose type must be decided and must not be a tuple."""
+        """The array of this value. Its type must be final and not a tuple."""
         assert not isinstance(self.data, tuple), f"{self.type} is a tuple"
         assert not callable(self.data), f"{self.type} has no width"
         return np.asarray(self.data)
 
 
 def dtype(scalar: Scalar) -> Any:
-    """The NumPy type that holds a scalar type; vertices are dense int64 numbers with -1 for `none`."""
+    """Return the NumPy type that holds a scalar type. Vertices are dense int64 numbers, with -1 for `none`."""
     return _DTYPES[scalar.name]
 
 
 def item(type_: Type) -> Scalar:
-    """The scalar type of a scalar or of a vector's components."""
+    """Return a scalar type itself, or the scalar type of the components of a vector."""
     if isinstance(type_, Vector):
         return type_.item
     if not isinstance(type_, Scalar):
@@ -88,7 +88,7 @@ def item(type_: Type) -> Scalar:
 
 
 def computing(type_: Type) -> Type:
-    """The type in which a stored value is computed: f32 for f16, otherwise the type itself."""
+    """Return the type in which a stored value is computed: f32 for f16, otherwise the type itself."""
     if isinstance(type_, Vector):
         return Vector(cast(Scalar, computing(type_.item)), type_.size)
     if isinstance(type_, Matrix):
@@ -99,7 +99,7 @@ def computing(type_: Type) -> Type:
 
 
 def concrete(type_: Type, precision: int) -> Type:
-    """The final type for a weak type, also inside vectors and tuples."""
+    """Return the final type for a weak type, also inside vectors and tuples."""
     if isinstance(type_, Vector):
         return Vector(cast(Scalar, defaulted(type_.item, precision)), type_.size)
     if isinstance(type_, Matrix):
@@ -110,7 +110,7 @@ def concrete(type_: Type, precision: int) -> Type:
 
 
 def declared(written: t.TypeExpr, precision: int) -> Type:
-    """The type in a declaration."""
+    """Return the type in a declaration."""
     if written.kind == "vertex":
         return VERTEX
     if written.kind == "vertices":
@@ -132,7 +132,9 @@ def declared(written: t.TypeExpr, precision: int) -> Type:
 
 
 def literal(value: bool | int | float | None) -> Value:
-    """A literal of the text. A float inf stands for the word `inf`, which is valid for integers and floats."""
+    """Return the value of a literal in the text. A float inf represents the word `inf`, which is valid for integers and
+    floats.
+    """
     if value is None:
         return Value(VERTEX, np.array(-1, np.int64))
     if isinstance(value, bool):
@@ -145,11 +147,12 @@ def literal(value: bool | int | float | None) -> Value:
 
 @dataclass(frozen=True)
 class _Weak:
-    """Elements that are computed in the type of the place where they are used.
+    """The data of a weak value: elements that are computed in the type of the place of use.
 
     Attributes:
-        make: A function that computes them in a scalar type.
-        counts: Whether a counter (`N`, `iteration`) is inside. Such elements are computed in 64 bits and converted.
+        make: A function that computes the elements in a scalar type.
+        counts: Whether a counter (`N`, `iteration`) is part of the expression. Such elements are computed in 64 bits
+            and then converted.
         apart: Whether the operands, rather than the value, are converted to the type of the place.
         literal: The value of an integer literal.
     """
@@ -166,9 +169,9 @@ class _Weak:
 
 
 def counter(number: int | float, counts: bool = False) -> Value:
-    """An integer (or inf) whose width depends on the place of use.
+    """Return an integer (or inf) whose width depends on the place of use.
 
-    counts: True for `N`, `M`, `iteration`, loop variables.
+    counts: True for `N`, `M`, `iteration` and loop variables.
     """
 
     def at(scalar: Scalar) -> Array:
@@ -180,7 +183,7 @@ def counter(number: int | float, counts: bool = False) -> Value:
 
 
 def literal_number(value: Value) -> int | float | None:
-    """The value of an integer literal, or of an operation on literals that is exact."""
+    """Return the value of an integer literal, or of an exact operation on literals."""
     return value.data.literal if isinstance(value.data, _Weak) else None
 
 
@@ -191,7 +194,7 @@ _FOLDED: dict[str, Callable[[int, int], int]] = {
 
 
 def folded_literals(op: str, a: Value, b: Value) -> Value | None:
-    """The exact result of an operation on two finite integer literals; None for other operands."""
+    """Return the exact result of an operation on two finite integer literals; None for other operands."""
     left, right = literal_number(a), literal_number(b)
     if op not in _FOLDED or not (isinstance(left, int) and isinstance(right, int)):
         return None
@@ -201,7 +204,7 @@ def folded_literals(op: str, a: Value, b: Value) -> Value | None:
 
 
 def tuple_of(parts: tuple[Value, ...]) -> Value:
-    """Values as the components of a tuple."""
+    """Return a tuple with these values as components."""
     return Value(Tuple(tuple(item(p.type) for p in parts)), parts)
 
 
@@ -209,7 +212,9 @@ def tuple_of(parts: tuple[Value, ...]) -> Value:
 
 
 def cast_array(data: Array, source: Scalar, target: Scalar) -> Array:
-    """Elements converted between final types: exact if they fit, else the nearest limit; `inf` stays `inf`."""
+    """Return elements converted between final types. A value that does not fit becomes the nearest limit; `inf` stays
+    `inf`.
+    """
     if source == target:
         return data
     if not (source.numeric and target.numeric) or (source.floating and target.integral):
@@ -226,12 +231,12 @@ def cast_array(data: Array, source: Scalar, target: Scalar) -> Array:
 
 
 def exactly(data: Array) -> Array:
-    """Integers as Python integers, which cannot overflow."""
+    """Return integers as Python integers, which cannot overflow."""
     return np.asarray(np.asarray(data).astype(object), object)
 
 
 def elements(value: Value, scalar: Scalar) -> Array:
-    """The array of a scalar or vector value, with elements of type `scalar`."""
+    """Return the array of a scalar or vector value, with elements of type `scalar`."""
     own = item(value.type)
     if not callable(value.data):
         return cast_array(value.raw, own, scalar)
@@ -252,7 +257,7 @@ def elements(value: Value, scalar: Scalar) -> Array:
 
 
 def elements_as(value: Value, type_: Type) -> Array:
-    """The array of a value as `type_`; a scalar becomes every component of a vector."""
+    """Return the array of a value as `type_`. A scalar becomes every component of a vector."""
     data = elements(value, item(type_))
     if isinstance(type_, Vector) and not isinstance(value.type, Vector):
         data = np.broadcast_to(data[..., None], (*data.shape, type_.size))
@@ -260,7 +265,7 @@ def elements_as(value: Value, type_: Type) -> Array:
 
 
 def convert(value: Value, type_: Type) -> Value:
-    """The value converted to `type_`. Raises TypeError where the language does not convert."""
+    """Return the value converted to `type_`. Raises TypeError if the language has no such conversion."""
     if isinstance(type_, VertexSet) or value.type == type_:
         return value
     if not converts(value.type, type_):
@@ -274,12 +279,12 @@ def convert(value: Value, type_: Type) -> Value:
 
 
 def definite(value: Value, precision: int) -> Value:
-    """The value with a final type: literals become `int` or `float`."""
+    """Return the value with a final type: literals become `int` or `float`."""
     return convert(value, concrete(value.type, precision))
 
 
 def meet(a: Type, b: Type) -> Type:
-    """The type of a choice between two values. Raises TypeError if they have no common type."""
+    """Return the type of a choice between two values. Raises TypeError if they have no common type."""
     if a == b:
         return a
     if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
@@ -294,9 +299,10 @@ def meet(a: Type, b: Type) -> Type:
 
 
 def computed(type_: Type, make: Callable[[Scalar], Array], *operands: Value, apart: bool = False) -> Value:
-    """A value of `type_`.
+    """Return a value of `type_`.
 
-    `make` computes its elements in a scalar type; for a weak type, it is called when the type of the context is known.
+    `make` computes the elements in a scalar type. For a weak type, `make` is called when the type of the context is
+    known.
 
     operands: the operands of `make`. apart: whether the operands, rather than the value, get the type of the place of
         use.
@@ -309,7 +315,7 @@ def computed(type_: Type, make: Callable[[Scalar], Array], *operands: Value, apa
 
 
 def operand(value: Value, type_: Type, scalar: Scalar) -> Array:
-    """The array of an operand, for an operation that has a result of type `type_` and is computed in `scalar`."""
+    """Return the array of an operand. The operation has a result of type `type_` and is computed in `scalar`."""
     return elements_as(value, Vector(scalar, type_.size) if isinstance(type_, Vector) else scalar)
 
 
@@ -317,7 +323,7 @@ def operand(value: Value, type_: Type, scalar: Scalar) -> Array:
 
 
 def take(value: Value, rows: Array) -> Value:
-    """Some rows of a value with rows; graph-level values are returned unchanged."""
+    """Return some rows of a value with rows. Graph-level values are returned unchanged."""
     if isinstance(value.data, tuple):
         return Value(value.type, tuple(take(p, rows) for p in value.data))
     rank = 1 if isinstance(value.type, Vector) else 0
@@ -325,7 +331,7 @@ def take(value: Value, rows: Array) -> Value:
 
 
 def spread(value: Value, rows: int) -> Value:
-    """The value with one entry for each row. The type of the value must be final."""
+    """Return the value with one entry for each row. The type of the value must be final."""
     if isinstance(value.data, tuple):
         return Value(value.type, tuple(spread(p, rows) for p in value.data))
     tail = (value.type.size,) if isinstance(value.type, Vector) else ()

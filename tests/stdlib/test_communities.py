@@ -24,7 +24,7 @@ NETWORKS = {
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_louvain_is_as_good_as_networkx(name: str) -> None:
-    """The test compares the best of three seeds of each implementation."""
+    """Louvain reaches the modularity of NetworkX. The test compares the best of three seeds of each implementation."""
     made = nx.convert_node_labels_to_integers(NETWORKS[name]())
     graph = Graph.from_networkx(made)
     found = [LOUVAIN(graph, seed) for seed in (1, 2, 3)]
@@ -43,7 +43,7 @@ def test_a_weight_outvotes_numbers() -> None:
 
 @pytest.mark.parametrize("directed", [True, False])
 def test_the_graph_of_groups(directed: bool) -> None:
-    """Every sum of weights between two groups, against a sum over the list of edges."""
+    """Every sum of weights between two groups equals a sum over the edge list."""
     rng = np.random.default_rng(11)
     src, dst = rng.integers(0, 40, (2, 300))
     weight = rng.integers(1, 9, 300)

@@ -1,4 +1,4 @@
-"""The programs of examples/gallery, against the interpreter and against independent computations."""
+"""The programs of examples/gallery, compared with the interpreter and with independent computations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def program(name: str) -> Program:
 
 
 def _matrix(graph: RefGraph) -> Array:
-    """The number of edges from i to j, float64[n, n]."""
+    """Return the matrix float64[n, n] of the numbers of edges from i to j."""
     found = np.zeros((graph.n, graph.n))
     np.add.at(found, (graph.src, graph.dst), 1)
     return found

@@ -1,6 +1,6 @@
-"""The six algorithms of the LDBC Graphalytics benchmark, by its definitions (arXiv 2011.15028, section 2.3).
+"""The six algorithms of the LDBC Graphalytics benchmark agree with its definitions (arXiv 2011.15028, section 2.3).
 
-The direct implementations below follow the definitions and use sets, queues and loops.
+The direct implementations in this file follow the definitions and use sets, queues and loops.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Direct:
 
 @functools.cache
 def made(directed: bool) -> Direct:
-    """A sparse random graph, so that some vertices are unreachable and some have no edges."""
+    """Return a sparse random graph, in which some vertices are unreachable and some have no edges."""
     return Direct(simple(N, 260 if directed else 400, directed))
 
 
@@ -94,7 +94,9 @@ def test_weakly_connected_components(directed: bool) -> None:
 @both
 @pytest.mark.parametrize("iterations", [1, 2, 10])
 def test_communities_by_label_propagation(directed: bool, iterations: int) -> None:
-    """A neighbour in both directions of a directed graph counts twice. Of equally frequent labels the smallest wins."""
+    """Label propagation agrees with the definition: a neighbour in both directions of a directed graph counts twice,
+    and of equally frequent labels the smallest wins.
+    """
     have, label = made(directed), list(range(N))
     for _ in range(iterations):
         received = [Counter(label[u] for u in have.out[v]) for v in range(N)]

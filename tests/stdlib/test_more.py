@@ -1,4 +1,4 @@
-"""The other programs of the standard library, against the interpreter and against other algorithms."""
+"""The other programs of the standard library, compared with the interpreter and with other algorithms."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ DRAWN = 9
 
 @functools.cache
 def program(name: str) -> Program:
-    """A program of the library, compiled once."""
+    """Return a program of the library, compiled once."""
     return load(name)
 
 
 def simple(n: int, count: int, directed: bool) -> RefGraph:
-    """A random graph without self-loops and parallel edges; its seed is DRAWN."""
+    """Return a random graph without self-loops and parallel edges; its seed is DRAWN."""
     rng = np.random.default_rng(DRAWN)
     drawn = {(int(u), int(v)) for u, v in rng.integers(0, n, (count, 2)) if u != v and (directed or u < v)}
     edges = sorted(drawn)
@@ -44,7 +44,7 @@ def outputs(result: Result) -> dict[str, Any]:
 
 
 def spoiled(value: Any) -> Any:
-    """The value with its last element changed."""
+    """Return the value with its last element changed."""
     wrong = np.array(value)
     last = wrong.reshape(-1)[-1:]
     last[:] = ~last if wrong.dtype.kind == "b" else np.where(np.isfinite(last), last + 1, 3)
@@ -58,9 +58,9 @@ def test_every_program_is_tested() -> None:
 
 @pytest.mark.parametrize("name", MORE)
 def test_on_families(name: str) -> None:
-    """On every family, directed or undirected in turn, every partition gives the same bits and the right result.
+    """On every family, directed and undirected in turn, every partition of the work gives the same bits.
 
-    The right result is that of the interpreter and of another algorithm.
+    The result agrees with the interpreter and with another algorithm.
     """
     for number, shape in enumerate(FAMILIES):
         graph = family(shape, directed=(number + MORE.index(name)) % 2 == 0, weights="float")
@@ -75,7 +75,7 @@ def test_on_families(name: str) -> None:
 
 @functools.cache
 def middle(name: str, directed: bool) -> tuple[Case, dict[str, Any]]:
-    """A program on a random graph of middle size."""
+    """Run a program on a random graph of middle size; return its case and result."""
     given = case(name, simple(150, 700, directed))
     assert given is not None
     return given, outputs(engine_run(program(name), given))
@@ -90,7 +90,7 @@ def test_on_a_random_graph(name: str, directed: bool) -> None:
 
 @pytest.mark.parametrize("name", MORE)
 def test_one_wrong_value_is_noticed(name: str) -> None:
-    """A wrong value is noticed in every field and global that is neither an input nor auxiliary."""
+    """A wrong value is detected in every field and global that is neither an input nor auxiliary."""
     given, found = middle(name, False)
     aside = {*given.fields, "total" if name == "php" else "", *_AUXILIARY.get(name, ())}
     for watched in found.keys() - aside:

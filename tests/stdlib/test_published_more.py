@@ -1,4 +1,4 @@
-"""Published graphs: cores, triangles, components and betweenness agree with other systems."""
+"""On published graphs, cores, triangles, components and betweenness agree with other systems."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ THREADS = 2
 
 @functools.cache
 def undirected(name: str) -> Graph:
-    """The simple undirected graph of that name, whose cores and triangles are in the reference."""
+    """Return the simple undirected graph of that name. The reference has its cores and triangles."""
     published(name)
     return Graph.read(DATA / name / GRAPHS[name], directed=False, self_loops="drop", parallel="drop")
 
@@ -38,7 +38,7 @@ def test_core_numbers(name: str, what: str) -> None:
 
 @pytest.mark.parametrize("name", ["wiki-Vote", "soc-Slashdot0902", "rome99"])
 def test_strongly_connected_components(name: str) -> None:
-    """The components are the same. vlang labels them by the largest vertex, the reference by the smallest."""
+    """The components agree. vlang labels a component by its largest vertex, the reference by its smallest vertex."""
     have = published(name)
     found, want = program("scc")(have.graph, threads=THREADS)["scc"], have.reference["scc"]
     pairs = np.unique(np.stack([found, want]), axis=1)

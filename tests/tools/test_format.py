@@ -1,4 +1,4 @@
-"""`vlang fmt` keeps program and comments, gives a canonical layout, and changes nothing the second time."""
+"""`vlang fmt` keeps program and comments and gives a canonical layout. A second call changes nothing."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def tree(text: str) -> str:
 
 
 def formatted(text: str) -> str:
-    """The layout of a text, after checking the properties of every layout."""
+    """Check the properties that every layout has, and return the layout of a text."""
     result = format_text(text)
     assert tree(result) == tree(text)
     assert format_text(result) == result
@@ -93,7 +93,7 @@ def test_comments_and_line_ends_anywhere(name: str, chance: random.Random) -> No
 
 
 def respaced(text: str, chance: random.Random) -> str:
-    """The text with other spaces inside lines and other widths of indentation."""
+    """Return the text with other numbers of spaces inside lines and other widths of indentation."""
     unit = chance.randint(1, 9)
     lines = []
     for line in text.split("\n"):
@@ -107,7 +107,7 @@ def respaced(text: str, chance: random.Random) -> str:
 
 
 def disturbed(text: str, chance: random.Random) -> str:
-    """The text with comments and blank lines between its lines, and with line breaks inside them."""
+    """Return the text with comments and blank lines between its lines, and with line breaks inside of lines."""
     lines = []
     for row in read_rows(text if text.endswith("\n") else text + "\n").rows:
         line = " " * (3 * row.depth)

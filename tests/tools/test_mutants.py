@@ -1,4 +1,4 @@
-"""Formatter and editor functions on damaged programs give a result or diagnostics, never a Python exception."""
+"""On damaged programs, the formatter and editor functions give a result or diagnostics, never a Python exception."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vlang.syntax.layout.format import format_text
 
 
 def mutant(chance: random.Random) -> str:
-    """A program with one to three tokens left out, added or replaced."""
+    """Return a program with one to three tokens left out, added or replaced."""
     text = chance.choice(PROGRAMS).read_bytes().decode("utf-8")
     for _ in range(chance.randint(1, 3)):
         tokens = list(TOKEN.finditer(text))

@@ -1,4 +1,4 @@
-"""Services for editors about names: definition, references, rename, outline, signatures, kinds of names."""
+"""Editor services for names: definition, references, rename, outline, signatures, kinds of names."""
 
 from __future__ import annotations
 
@@ -53,9 +53,8 @@ def test_rename_changes_every_place_and_nothing_else() -> None:
 
 
 def test_every_name_of_every_program_can_be_followed_and_renamed() -> None:
-    """The test renames declared names of programs.
-
-    A renamed program has no errors, and all places of the name change.
+    """Every declared name of every program can be renamed. The renamed program has no errors, and all occurrences of
+    the name change.
     """
     done = 0
     for program in names()[::6]:

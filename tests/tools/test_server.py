@@ -1,4 +1,4 @@
-"""`vlang lsp` end to end: a client on its standard input and output."""
+"""`vlang lsp` end to end: a client uses its standard input and output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The services for editors: problems, hover, completion and fixes, as functions of a text and a position."""
+"""The editor services problems, hover, completion and fixes, as functions of a text and a position."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ let far = max(v.dist for v in vertices if v.outdegree > 0)
 
 
 def at(text: str, marked: str) -> tuple[str, int]:
-    """The text, and the offset of the `|` of `marked`, which is a piece of the text with this bar added."""
+    """Return the text without the bar, and the offset of the bar. `marked` is a piece of the text with a bar `|` added.
+    """
     piece = marked.replace("|", "")
     assert text.count(piece) == 1, piece
     return text, text.index(piece) + marked.index("|")

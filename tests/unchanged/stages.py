@@ -31,12 +31,12 @@ __all__ = ["digest", "stages"]
 
 
 def stages(text: str, variant: int) -> Iterator[tuple[str, str]]:
-    """The name and text of each stage. The only stage of a wrong program is "messages".
+    """Yield the name and text of each stage. The only stage of a wrong program is "messages".
 
     Args:
         text: The program.
-        variant: Chooses the precision, the fields that the caller passes, the edge columns, the class of graph sizes,
-            and the optimisations to leave out.
+        variant: The precision, the fields that the user passes, the edge columns, the class of graph sizes, and the
+            optimisations to leave out.
     """
     try:
         program = Program(text, "demo.vp", precision=64 if variant % 4 == 3 else 32)
@@ -68,33 +68,35 @@ def stages(text: str, variant: int) -> Iterator[tuple[str, str]]:
 
 
 def _resumed(judged: tuple[tuple[Going, ...], tuple[str, ...]]) -> str:
-    """The loops that may continue from an old result, and why the others may not."""
+    """Return the loops that may continue from an old result, and the reasons why other loops may not."""
     found, refused = judged
     parts = [{name: part for name, part in vars(one).items() if name != "facts"} for one in found]
     return canonical(parts) + canonical(refused)
 
 
 def _code(target: str, plan: Plan) -> str:
-    """A plan, with the functions of its kernels except functions that all programs share."""
+    """Return the text of a plan with the functions of its kernels, without functions that all programs share."""
     own = [part for part in _functions(plan.text) if part not in _shared(target)]
     return canonical(dataclasses.replace(plan, text="")) + "\n".join(own)
 
 
 @cache
 def _shared(target: str) -> frozenset[str]:
-    """The functions of kernels that two programs without a common expression share."""
+    """Return the functions of kernels that two programs without a common expression share."""
     texts = ("program p\nvertex x: int = 1\n", "program q\nvertex y: bool = true\n")
     first, second = (_functions(Program(text, "demo.vp").plan(frozenset(), target=target).text) for text in texts)
     return frozenset(first) & frozenset(second)
 
 
 def _functions(text: str) -> list[str]:
-    """The parts of a text that begin with a line without indentation."""
+    """Return the parts of a text that begin with a line without indentation."""
     return re.split(r"\n(?=\S)", text)
 
 
 def _ranges(program: f.Program, ranges: Ranges) -> str:
-    """The range of every expression, and inside of reductions also the range if the condition holds."""
+    """Return the range of every expression. Inside of reductions, also return the range under the condition of the
+    reduction.
+    """
     values = [value for one in statements(program.body) for value in expressions(one)]
     found = [ranges.of(value) for value in values]
     for reduce in (one for value in values for one in f.walk(value) if isinstance(one, f.Reduce)):
@@ -108,7 +110,7 @@ def _checks(made: Checked) -> str:
 
 
 def _or_refusal(made: Callable[[], str]) -> str:
-    """A text, or the message of the error that refuses the program."""
+    """Return a text, or the message of the error that refuses the program."""
     try:
         return made()
     except (ProgramError, BindError) as error:
@@ -116,9 +118,9 @@ def _or_refusal(made: Callable[[], str]) -> str:
 
 
 def canonical(value: Any) -> str:
-    """A value as text. Sets and mappings are sorted, and attributes with their default value are left out.
+    """Return a value as text. Sets and mappings are sorted, and attributes with their default value are left out.
 
-    So a new attribute with a default value changes only the texts of values that set the attribute.
+    A new attribute with a default value therefore changes only the texts of values that set this attribute.
     """
     if dataclasses.is_dataclass(value):
         both = ((one, getattr(value, one.name)) for one in dataclasses.fields(value))
@@ -141,5 +143,5 @@ def _default(attribute: dataclasses.Field[Any], value: object) -> bool:
 
 
 def digest(text: str) -> str:
-    """A short digest of a text."""
+    """Return a short digest of a text."""
     return hashlib.sha256(text.encode()).hexdigest()[:8]

@@ -1,9 +1,9 @@
 """The outputs of the compiler for kept programs are unchanged: messages, IR, facts, ranges, checks and code.
 
 The programs of `programs.txt` were chosen because they reach different statements and branches of the checker, the
-analyses and the emitters. `digests.txt` has a digest of every stage. After a change that is meant to change a stage,
-`python -m tests.unchanged` writes the digests anew. `python -m tests.unchanged --texts FOLDER` writes the texts, in
-order to compare them with those of another checkout.
+analyses and the emitters. `digests.txt` has a digest of every stage. After an intended change of a stage, `python -m
+tests.unchanged` writes the digests. `python -m tests.unchanged --texts FOLDER` writes the texts, which can be compared
+with the texts of another checkout.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ SHARES = 12
 
 
 def programs() -> list[str]:
-    """The kept programs, right and wrong ones."""
+    """Return the kept programs, right and wrong ones."""
     return (FOLDER / "programs.txt").read_bytes().decode("utf-8").removesuffix(MARK).split(MARK)
 
 
 def derived_digests(number: int, text: str) -> str:
-    """A line with the number of a program, and the name and digest of each of its stages."""
+    """Return a line with the number of a program, and with the name and digest of each of its stages."""
     return " ".join([str(number), *(f"{name}:{digest(derived)}" for name, derived in stages(text, number))])
 
 

@@ -21,7 +21,7 @@ __all__ = ["mapped"]
 def mapped(
     program: Program, graph: Graph | None, options: Options | Mapping[str, Any] | None, arguments: dict[str, Any]
 ) -> Iterator[Result]:
-    """See `Program.map`. The arguments are checked at once, and every run starts when its result is asked for.
+    """See `Program.map`. The arguments are checked at once; each run starts when its result is requested.
 
     Args:
         program: the program.

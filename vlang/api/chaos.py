@@ -100,7 +100,7 @@ class _Bound:
     slack: float
 
     def wrong(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.bool_]:
-        """Whether the elements of two arrays of one type differ by more than the bound, for each position."""
+        """Return for each position whether the elements of two arrays of one type differ by more than the bound."""
         same: NDArray[np.bool_] = a == b
         if a.dtype.kind != "f":
             return ~(same | (a != a) & (b != b)) if a.dtype.kind == "M" else ~same  # NaT stands for `inf`

@@ -1,4 +1,4 @@
-"""Runs on the CPU that stop at a given superstep of one loop."""
+"""Runs a program on the CPU up to a given superstep of one loop."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def run_to(
     program: Program, precision: int, graph: Graph, scalars: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]],
     options: Options, goal: Goal, starts: Mapping[int, Start] | None = None,
 ) -> Outcome:
-    """Run a program up to a superstep of one loop. The outcome has the fields after it, and why that loop ended.
+    """Run a program up to a superstep of one loop. The outcome has the fields after that superstep, and the reason why
+    the loop ended.
 
     Args:
         program: the program.

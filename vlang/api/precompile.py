@@ -60,9 +60,9 @@ def warm_graphs() -> Warmed:
 
 
 def warm_program(name: str | Path, precision: int) -> tuple[Program, Warmed]:
-    """Compile a program (see `load`) for graphs with all of its edge columns, and with the required ones only.
+    """Compile a program (see `load`) for graphs with all of its edge columns, and for graphs with the required columns.
 
-    The kernels are those of a call that passes the required fields only. Raises the errors of `load`.
+    The kernels fit a call that passes only the required fields. Raises the errors of `load`.
     """
     program = load(name, precision)
 

@@ -107,8 +107,8 @@ class Program:
                 graph. A vertex field is an array of shape [n], or [n, k] for vectors, in the order of graph.ids; or
                 its values by vertex id in a dict, a pandas Series or a DataFrame. Fields without initializer must be
                 given. Everyday options are given by name, and research options as a dict `research`; both override
-                `options`. If a name is that of an option and also of a parameter or field, the keyword means the
-                parameter or field, and the option must be passed in `options`.
+                `options`. If an option has the name of a parameter or field, the keyword means the parameter or field,
+                and the option must be passed in `options`.
 
         The options are the fields of `vlang.Options`: docs/python.md and docs/research.md list them.
 
@@ -173,7 +173,7 @@ class Program:
         Several such lists are taken together, as by `zip`; a parameter that is a list itself, such as `sources`,
         takes a list of lists. The runs share the graph and the machine code, but each traverses the edges by itself.
 
-        Returns an iterator: a run starts when its result is asked for. Raises BindError, and what a call raises.
+        Returns an iterator: a run starts when its result is requested. Raises BindError, and what a call raises.
         """
         from vlang.api.batch import mapped  # start-up
 
@@ -244,7 +244,7 @@ class Program:
         return type(self), (self.source, self.filename, self.precision, self.derive, self.constants)
 
     def stages(self, precision: int | None = None) -> Stages:
-        """The checked tree, the IR and the facts of the program, at a precision (default: that of the program)."""
+        """The checked tree, the IR and the facts of the program, at a precision (default: the program's)."""
         precision = precision or self.precision
         known = self._stages.get(precision)
         if known is None:
@@ -306,7 +306,7 @@ class Program:
             precision: 32 or 64, the bits of `int` and `float`; None for the program's own.
             target: "numba" (CPU) or "cuda" (CUDA C).
             without: names of optimisations to leave out, from vlang.ir.switches.OPTIMISATIONS.
-            renumbered: whether the rows of the graph are stored in another order than that of the vertex ids
+            renumbered: whether the rows of the graph are stored in another order than the vertex ids
                 (vlang.runtime.graph.edges.order).
             sizes: an upper bound of the graph's size, one of vlang.ir.forms.ranges.SIZES.
         """

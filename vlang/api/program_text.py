@@ -1,4 +1,4 @@
-"""The text of a program: of a file, of standard input, or of a program of the standard library."""
+"""Reads the text of a program from a file, from standard input or from the standard library."""
 
 from __future__ import annotations
 

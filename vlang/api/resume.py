@@ -260,7 +260,7 @@ class _Work:
     ) -> dict[str, Array]:
         """Run the program on the CPU up to a superstep of one loop, and return the fields.
 
-        given: fields that replace initializers, besides those that the caller of the old run passed.
+        given: fields that replace initializers, besides the fields that the caller of the old run passed.
         """
         arrays = {**self.origin.fields, **given}
         graph = name_run(self._stages.program, graph, {}, {}, self.origin.names).graph

@@ -167,7 +167,7 @@ def _total(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type |
 
 
 def _no_vector(x: Expressions, node: t.Call, type_: Type) -> None:
-    """Report the argument of a function that folds the components of a vector, and perhaps means a reduction."""
+    """Report an argument that is no vector of numbers; the user may mean the reduction of the same name."""
     name = node.name
     if name not in REDUCTIONS:
         wrong(x, node, 0, "a vector of numbers", type_)
@@ -178,7 +178,7 @@ def _no_vector(x: Expressions, node: t.Call, type_: Type) -> None:
 
 
 def _folds(name: str) -> Rule:
-    """The rule of `mean(x)`, `argmin(x)` or `argmax(x)` of the components of a vector of numbers."""
+    """Return the rule of `mean(x)`, `argmin(x)` or `argmax(x)` for a vector x of numbers."""
 
     def rule(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | None:
         type_ = types_of(args)[0]
@@ -244,7 +244,7 @@ def _expects(*needs: str, gives: Type | None = None) -> Rule:
 
 
 def _random(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | None:
-    """`random(seed, key, ...)`: an integer, and keys that are vertices, integers or `edge`."""
+    """`random(seed, key, ...)`: an integer as the seed, and keys that are vertices, integers or `edge`."""
     good = True
     for index, type_ in enumerate(types_of(args)):
         if not (isinstance(type_, Scalar) and type_.integral) and (index == 0 or type_ != VERTEX):
@@ -308,7 +308,7 @@ def _excluded(x: Expressions, node: t.Call) -> bool:
 
 
 def _contained(x: Expressions, node: t.Call, at: Sight) -> Value:
-    """`v in S`."""
+    """Check `v in S`."""
     text = rewrite.one_line(x.run.text(node.args[0]))
     vertex, group = x.value(node.args[0], at), _listed(
         x, node, node.args[1], f"{text} {'==' if _excluded(x, node) else '!='} none", at)
@@ -321,7 +321,7 @@ def _contained(x: Expressions, node: t.Call, at: Sight) -> Value:
 
 
 def _length(x: Expressions, node: t.Call, at: Sight) -> Value:
-    """`len(S)`: the number of vertices in a parameter."""
+    """Check `len(S)`, the number of vertices in a parameter."""
     if not _counted(x, node, 1, 1):
         return Value(None)
     group = _listed(x, node, node.args[0], "N", at)

@@ -42,7 +42,8 @@ def change(x: Expressions, node: t.Call, at: Sight) -> Value:
     owner = run.symbols.get(arg.value) if isinstance(arg, t.Member) else None
     of_neighbour = at.grouping is None and at.pair is None and owner is not None and owner.kind == "neighbour"
     of_member = owner is not None and owner.kind == "member"
-    # In `until`, the change of "this vertex" has the wrong level. The caller reports that, and proposes a reduction.
+    # In `until`, the change of "this vertex" has the wrong level. The caller reports the level, and proposes a
+    # reduction.
     judged = {"gather": of_neighbour, "activate": at.inside is None, "until": of_member or at.inside is None}
     right = judged.get(at.place, False)
     if not right:

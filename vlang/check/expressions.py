@@ -323,7 +323,7 @@ class Expressions:
         return None
 
     def divided(self, type_: Type) -> Type:
-        """The type of the quotient of two values of a type: `float` for integers."""
+        """The type of a quotient whose operands have the given type: `float` for integers."""
         scalar = item(type_)
         if scalar is None or scalar.floating:
             return type_

@@ -18,7 +18,7 @@ from vlang.syntax.program_file import MOST_LEVELS
 __all__ = ["MOST_COMPONENTS", "MOST_OPERATIONS", "Sizes", "too_deep", "too_long"]
 
 MOST_OPERATIONS = 20_000
-MOST_COMPONENTS = 1024  # of a vector: a CPU kernel unrolls its operations; at this length LLVM takes a minute
+MOST_COMPONENTS = 1024  # components of a vector: a CPU kernel unrolls its operations, which takes LLVM a minute
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class _Size:
     Attributes:
         operations: The number of operations.
         levels: The number of nesting levels.
-        uses: For each argument of the function: how often it occurs, and the deepest level at which it does.
+        uses: For each argument of the function: how often it occurs, and the deepest level of an occurrence.
     """
 
     operations: int = 0
@@ -110,7 +110,7 @@ def too_deep(run: Run, node: t.Expr) -> None:
 
 
 def _said(run: Run) -> bool:
-    """Whether an exceeded limit has been reported. Later ones are not reported, since a program often has many."""
+    """Whether an exceeded limit has been reported. Later violations are not reported, since often there are many."""
     return any(p.code is Code.TOO_LARGE for p in run.problems)
 
 

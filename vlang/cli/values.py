@@ -93,14 +93,11 @@ def _value(name: str, type_: str, text: str, graph: Graph) -> Any:
 
 
 def _describes(text: str, graph: Graph) -> bool:
-    """Whether a text such as `all` describes a list of vertices, or tries to where no vertex can have such an id.
-
-    A vertex with this text as its id comes first.
-    """
+    """Whether a text such as `all` describes a list of vertices, even wrongly, and is no vertex id."""
     from vlang.api.arguments.vertex_lists import is_described  # start-up
 
     if not graph.ids.text:
-        return is_described(text) or text.startswith("random:")  # a wrong one is an error of the binding
+        return is_described(text) or text.startswith("random:")  # binding reports a wrong description
     return is_described(text) and text not in graph.ids
 
 
@@ -228,9 +225,8 @@ def field_values(program: Program, words: Sequence[str], graph: Graph, quiet: bo
 
 
 def _table_column(name: str, source: str) -> tuple[str, str] | None:
-    """The file and column of the source `FILE:COLUMN`.
-
-    The source `FILE` means the column `name`. None for another source.
+    """The file and column of the source `FILE:COLUMN`; None for another source. The source `FILE` means the column
+    `name`.
     """
     from vlang.runtime.storage.inputs.remote import is_remote  # start-up
 

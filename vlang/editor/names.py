@@ -30,7 +30,7 @@ class Named:
     Attributes:
         symbol: the symbol that it stands for.
         declaration: the name where it is declared; None for predefined names.
-        places: the name wherever it occurs, in order, the declaration included.
+        places: every place where the name occurs, in order, including its declaration.
     """
 
     symbol: Symbol

@@ -125,7 +125,7 @@ def hover(text: str, offset: int) -> Hover | None:
 
 
 def uses(run: Run) -> Iterator[Use]:
-    """Every place where the text names a symbol, its declaration among them."""
+    """Every place where the text names a symbol, including the symbol's declaration."""
     for symbol, span in run.places.items():
         yield Use(span, symbol)
     for target, symbols in run.targets.items():

@@ -20,7 +20,7 @@ __all__ = ["with_derived"]
 
 
 def with_derived(stage: Stage, present: Mapping[str, str]) -> tuple[Stage, Mapping[str, str]]:
-    """The stage with reads of columns instead of derived values, and the edge columns that the stage then reads.
+    """Replace derived values by reads of columns; return the stage and the edge columns that the graph then has.
 
     present: for each edge column that the graph has, its name and its stored type. `present` has ORDINAL and PLACE only
     if the run needs ordinals of parallel edges.
@@ -45,7 +45,7 @@ def _of_ends(expr: f.Expr) -> bool:
 
 
 def _ordinal(expr: f.Expr) -> str | None:
-    """The column with the ordinals for which an expression asks; None for any other expression."""
+    """Return the name of the column of ordinals that an expression reads; None if the expression is not an ordinal."""
     if not isinstance(expr, f.Op) or expr.op != "ordinal":
         return None
     return PLACE if expr.data == "place" else ORDINAL

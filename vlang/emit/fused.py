@@ -70,7 +70,7 @@ def _after(plan: LoopPlan, at: int, messages: Messages) -> FusedWork:
 
 
 def _steps_after(plan: LoopPlan, at: int) -> Iterator[tuple[Stage | ScalarStep, bool]]:
-    """The steps after step `at` up to the next pass, each with whether it belongs to the next superstep."""
+    """Yield the steps after step `at` up to the next pass, each with whether it is in the next superstep."""
     loop = plan.loop
     for step in loop.steps[at + 1:]:
         assert isinstance(step, (Stage, ScalarStep))
@@ -94,7 +94,7 @@ def _folds(value: f.Expr, later: set[str], next_one: bool) -> bool:
 
 
 def _at_hand(expr: f.Expr, of: str, later: set[str], now: bool) -> bool:
-    """Whether an expression reads only the vertex `of` and no value in `later`. now: past values, too, are excluded."""
+    """Whether an expression reads only the vertex `of` and no value in `later`. now: exclude past values, too."""
     for e in f.walk(expr):
         if isinstance(e, f.Field) and (e.of != of or (now and e.time != "now")):
             return False

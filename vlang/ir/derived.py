@@ -172,7 +172,7 @@ def _sizes(cond: f.Expr | None, name: str, vertices: bool) -> Iterator[f.Expr]:
 
 
 def _each(size: f.Expr, bound: f.Expr, change: f.Field) -> Iterator[f.Expr]:
-    """The bound for the change of one vertex, if `size` is `change`, a sum of `change` or a maximum of `change`."""
+    """Return the bound for the change of one vertex if `size` is `change`, or a sum or maximum of `change`."""
     bound = bound if bound.type == change.type else f.Op(change.type, "cast", (bound,))
     if not isinstance(size, f.Reduce) or size.name == "max":
         yield bound

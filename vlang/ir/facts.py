@@ -69,12 +69,12 @@ class LoopFacts:
         kind: "fixpoint", "delta", "tolerance" or "counted".
         kind_reason: Why the loop is of this kind.
         default_activation: Whether the loop uses the default activation.
-        default_reason: Why it does, or why not.
+        default_reason: Why the loop uses the default activation, or why not.
         applied: The fields that the loop writes and that count for activity.
         directions: How each written field moves: "up", "down" or None.
         writes: The loop's writes, with their normal forms.
         phases: The phases of a superstep.
-        domains: What the gathers read: "in", "out", "both", "pointing".
+        domains: The domains of the gathers: "in", "out", "both", "pointing".
         reads_iteration: Whether a superstep depends on its number.
         order: The verdict of rule A or A'.
         push: The verdict of rule P.
@@ -143,13 +143,13 @@ class LoopFacts:
 
     @property
     def notifying(self) -> frozenset[str]:
-        """Under rule N: the fields whose change at a vertex makes it notify its neighbours."""
+        """Under rule N: the fields whose change at a vertex makes this vertex notify its neighbours."""
         return frozenset(name for one in self.skips for name in one.notifying)
 
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """The facts of a program: `loops` has those of each loop, `initial` those of each reduction outside of blocks."""
+    """The facts of a program: `loops` has the facts of each loop; `initial`, of each reduction outside blocks."""
 
     program: f.Program
     loops: Mapping[f.Repeat, LoopFacts]

@@ -31,9 +31,10 @@ class Going:
         number: The number of the loop in the order of the text; loops inside blocks count, too.
         kind: "join" (I1), "delta" (I2) or "contraction" (I3).
         fields: The fields that the loop writes.
-        merges: Whether its contributions can be joined edge by edge, so that one superstep over the inserted edges
-            finds all vertices that must run.
-        notifies: Under I1: contributions read degrees, so a vertex with changed edges must notify its neighbours.
+        merges: Whether contributions can be joined edge by edge, so that one superstep over the inserted edges finds
+            all vertices that must run.
+        notifies: Under I1: whether contributions read degrees, so that a vertex with changed edges must notify its
+            neighbours.
         reruns: Whether a vertex must run again after its own change.
         sources: Under I2: the ends ("tail", "head") of a changed edge whose contributions change.
     """
@@ -76,7 +77,7 @@ def _loops(statement: f.Statement) -> Iterator[f.Repeat]:
 def _judge(
     program: f.Program, fact: LoopFacts, number: int, at: int, ties: Ties, change: ChangeKind
 ) -> Going | str:
-    """The loop if it may continue from the old result; otherwise the reason why not."""
+    """Return the loop if it may continue from the old result; otherwise the reason why it may not."""
     rule = fact.incremental
     if not rule.granted:
         return rule.reason + (f": {fact.order.reason}" if rule.letter else "")
@@ -127,7 +128,8 @@ def _heeds_both(fact: LoopFacts) -> bool:
 def _around(program: f.Program, scope: LoopScope, at: int, ties: Ties, change: ChangeKind, delta: bool) -> str:
     """The reason why statements outside the loop forbid a start from the old values; "" if no statement does.
 
-    Such statements change the values after the loop, read them before it, or set initial values that depend on edges.
+    Such a statement changes the values after the loop, reads the values before the loop, or sets initial values that
+    depend on edges.
     """
     mine = scope.written - scope.local
     for place, statement in enumerate(program.body):

@@ -1,4 +1,4 @@
-"""Integers that become infinite from finite operands: which fields may, and how a second run finds the statement.
+"""Finds integer fields that may become infinite from finite operands; if one did, a second run finds the statement.
 
 Some operations on finite integers may give an infinity. At the end of a run, the outputs that such operations write are
 tested for infinities. If an output has an infinity, and the values of the run do not rule out an overflow, the program
@@ -226,7 +226,7 @@ class _Notes:
             yield statement
 
     def _graph_value(self, statement: f.Let | f.InitGlobal) -> Iterator[f.Statement]:
-        """Add a note that is true if a reduction over vertices, or an operation on such values, is infinite."""
+        """Add a note: a bool that is true if a reduction over vertices, or an operation on such values, is infinite."""
         parts: dict[f.Expr, f.Expr] = {}
         for part in dict.fromkeys(f.walk(statement.value)):
             if isinstance(part, f.Reduce):
@@ -237,8 +237,9 @@ class _Notes:
         yield from self._value(statement, _with(statement.value, parts))
 
     def _gather(self, statement: f.Statement, reduce: f.Reduce, name: str) -> Iterator[f.Statement]:
-        """Add a note that is true where a reduction is infinite because of a finite operation in it, or of finite
-        terms."""
+        """Add a note: a bool that is true where a reduction is infinite, although its terms or the operands in them are
+        finite.
+        """
         make: Callable[[Span, str, f.Reduce], f.Statement] = f.Gather if reduce.domain.edges else f.Let
         found = list(_risky(reduce, self._ranges))
         value = _named(reduce, name)
@@ -259,7 +260,7 @@ class _Notes:
             yield self._note(statement, value, _both([_infinite(value), _not(_named(test, terms))]))
 
     def _value(self, statement: f.Apply | f.InitField | f.Let | f.InitGlobal, value: f.Expr) -> Iterator[f.Statement]:
-        """Add a note that is true where a written value is infinite because of an operation on finite values."""
+        """Add a note: a bool that is true where a written value is infinite because finite operands overflowed."""
         found = [op for op in _risky(value, self._ranges) if isinstance(op, f.Op)]
         if found and _signed(value.type) is not None:
             yield self._note(statement, value, _both([_infinite(value), _either(map(_leaves, found))]))
@@ -293,7 +294,7 @@ def _with(expr: f.Expr, parts: Mapping[f.Expr, f.Expr]) -> f.Expr:
 
 
 def _parts(reduce: f.Reduce, value: f.Expr) -> list[tuple[f.Expr, f.Expr]]:
-    """The value of a reduction with its terms; for tuples each item of the value with the terms of this item."""
+    """Return the value of a reduction with its terms; for a tuple, each item of the value with its terms."""
     if isinstance(reduce.body, f.Op) and reduce.body.op == "tuple":
         if reduce.part is not None:
             return [(value, reduce.body.args[reduce.part])]
@@ -304,9 +305,10 @@ def _parts(reduce: f.Reduce, value: f.Expr) -> list[tuple[f.Expr, f.Expr]]:
 
 
 def _leaves(op: f.Op) -> f.Expr:
-    """Whether the operands of an operation are finite and its result is not; for a short vector, of any component.
+    """Return the test that the operands of an operation are finite and its result is infinite.
 
-    A long vector is tested as a whole, so an infinite component of an operand hides what the other components become.
+    For a short vector, the test is true if it is true of any component. A long vector is tested as a whole, so an
+    infinite component of an operand hides the other components.
     """
     if not isinstance(op.type, Vector) or op.type.size > _SHORT:
         return _left(op)
@@ -316,7 +318,7 @@ def _leaves(op: f.Op) -> f.Expr:
 
 
 def _component(value: f.Expr, number: int) -> f.Expr:
-    """A component of a vector; a scalar is returned unchanged, as the exponent of a power."""
+    """Return a component of a vector. A scalar, such as the exponent of a power, is returned unchanged."""
     if not isinstance(value.type, Vector):
         return value
     return f.Op(value.type.item, "component", (value, f.Const(I64, number)))

@@ -145,7 +145,8 @@ class _Lowering:
         return tuple(statement for item in items for statement in self._item(item, top))
 
     def _item(self, node: t.Statement, top: bool) -> list[f.Statement]:
-        """The statements for an item of a block, with the `let`s of the single vertices that its reductions read."""
+        """Return the statements for an item of a block. The `let`s of single vertices' values in reductions come first.
+        """
         outer, self._x.ahead = self._x.ahead, {}
         made = self._made(node, top)
         lets = self._lets(node.span)
@@ -153,7 +154,7 @@ class _Lowering:
         return [*lets, *made]
 
     def _lets(self, span: Span) -> list[f.Statement]:
-        """`let`s of the values of single vertices that were read in reductions."""
+        """Return a `let` for each value of a single vertex that a reduction of the item reads."""
         return [f.Let(span, value.name, read) for read, value in self._x.ahead.items()]
 
     def _made(self, node: t.Statement, top: bool) -> list[f.Statement]:
@@ -208,7 +209,7 @@ class _Lowering:
         return f.Apply(node.span, names, value)
 
     def _ended(self, block: t.Block, cond: t.Expr | None) -> tuple[tuple[f.Statement, ...], f.Expr | None]:
-        """The block and the `until` of a loop; the `let`s that `until` needs end the block, before `activate when`."""
+        """Return a loop's block and `until`. The `let`s that `until` needs end the block, before `activate when`."""
         body = self._block(block.items)
         if cond is None:
             return body, None

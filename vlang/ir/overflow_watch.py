@@ -123,7 +123,7 @@ class _Notes:
                     yield from self._folded(statement)
 
     def _sum(self, span: Span, reduce: f.Reduce, name: str | None) -> Iterator[f.Statement]:
-        """Add a note that is true where a sum is infinite although no term and no `default` is infinite.
+        """Add a note: a bool that is true where a sum is infinite although no term and no `default` is infinite.
 
         name: the accumulator of the sum, if any.
         """
@@ -140,7 +140,7 @@ class _Notes:
         yield self._note(span, self._value(reduce, name), finite, reduce.domain.edges)
 
     def _addition(self, apply: f.Apply) -> Iterator[f.Statement]:
-        """Add a note that is true where the sum of two finite values is infinite."""
+        """Add a note: a bool that is true where the sum of two finite values is infinite."""
         value = apply.value
         while isinstance(value, f.Op) and value.op == "cast":
             (value,) = value.args
@@ -149,14 +149,14 @@ class _Notes:
             yield self._note(apply.span, apply.value, [_not(_infinite(side)) for side in value.args], True)
 
     def _folded(self, statement: f.Apply | f.InitField) -> Iterator[f.Statement]:
-        """Add a note that is true where a value is infinite, and a sum or product of finite vectors in it, too."""
+        """Add a note: a bool that is true where a value is infinite and contains an infinite fold of finite vectors."""
         value = statement.value
         test = _left(value) if _float(value.type) and not any(True for _ in f.reductions(value)) else None
         if test is not None:
             yield self._note(statement.span, value, [test], True)
 
     def _folded_terms(self, gather: f.Gather) -> Iterator[f.Statement]:
-        """Add such a note for the terms of a gather."""
+        """Add a note: a bool that is true where a gather has a term with an infinite fold of finite vectors."""
         reduce = gather.reduce
         left = _left(reduce.body) if _float(reduce.type) else None
         if left is not None:
@@ -200,9 +200,11 @@ def _folds(expr: f.Expr) -> bool:
 
 
 def _left(expr: f.Expr) -> f.Expr | None:
-    """Whether a sum or product of vectors in an expression is infinite, and all their components are finite.
+    """Return the test that a sum or product of vectors in an expression is infinite, although all components are
+    finite.
 
-    None without one. Of a product with a large matrix, which is a product for each row, only the first rows are tested.
+    Return None if the expression has no such sum or product. A product with a large matrix consists of one product for
+    each row; only the first rows are tested.
     """
     found: f.Expr | None = None
     for op in islice(dict.fromkeys(filter(_folds, f.walk(expr))), _ROWS):

@@ -1,4 +1,4 @@
-"""Which loops can be run once more from a result, and what one more superstep must then do (language.md 4.4 to 4.6)."""
+"""Finds loops that can run once more from a result, and what one more superstep must do (language.md 4.4 to 4.6)."""
 
 from __future__ import annotations
 

@@ -61,9 +61,8 @@ class _Open:
 
     @property
     def named(self) -> set[str]:
-        """The accumulators, and the masks that are evaluated after the gathers.
-
-        No gather of the pass can read these values.
+        """The accumulators, and the masks that are evaluated after the gathers; no gather of the pass can read these
+        values.
         """
         return {g.name for g in self.gathers} | {m.name for m in self.after if isinstance(m, Mask)}
 

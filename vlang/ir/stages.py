@@ -22,7 +22,7 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class Mask:
-    """A bool per vertex: `cond`, and false where the mask `guard` is false.
+    """A bool per vertex: the value of `cond`, or false where the mask `guard` is false.
 
     Attributes:
         name: Its name, unique in the program.
@@ -137,7 +137,7 @@ class Loop:
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """The passes of one superstep, without those of inner loops."""
+        """The passes of one superstep, except the passes of inner loops."""
         return tuple(step for step in within(self.steps) if isinstance(step, Stage))
 
     @property
@@ -222,7 +222,7 @@ class Schedule:
 
 
 def every(steps: Iterable[Step]) -> Iterator[Step]:
-    """Every step of a tree, blocks before the steps inside them."""
+    """Yield every step of a tree; a step with a block comes before the steps in the block."""
     for step in steps:
         yield step
         if not isinstance(step, (Stage, ScalarStep)):
@@ -230,7 +230,7 @@ def every(steps: Iterable[Step]) -> Iterator[Step]:
 
 
 def within(steps: Iterable[Step]) -> Iterator[Step]:
-    """The steps of one superstep, without those inside another `repeat`."""
+    """Yield the steps of one superstep, except the steps inside an inner `repeat`."""
     for step in steps:
         yield step
         if not isinstance(step, (Stage, ScalarStep, Loop)):
@@ -238,7 +238,7 @@ def within(steps: Iterable[Step]) -> Iterator[Step]:
 
 
 def _evaluated(step: Step) -> tuple[f.Expr | None, ...]:
-    """The expressions that a step evaluates itself, without those of its block."""
+    """Yield the expressions that a step evaluates, except the expressions in its block."""
     if isinstance(step, Stage):
         return tuple(expressions_of(step))
     if isinstance(step, ScalarStep):

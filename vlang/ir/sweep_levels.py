@@ -1,7 +1,7 @@
 """Gathers of a sweep as messages: the vertices of one level send to the vertices of another.
 
 In `sweep f up|down`, the value of f at the vertex itself equals the current level, a graph-level value. Consider a
-gather whose condition requires neighbours at a fixed distance from that level, such as
+gather whose condition fixes the difference between the neighbour's level and the current level, such as
 
     gather due = sum(paths / u.paths * (1 + u.share) for self -> u if u.depth == depth + 1)
 
@@ -12,7 +12,7 @@ sender (14.1):
     due          = paths * (sum of messages)
 
 Only the vertices of level + 1 send a message that is not 0. Before the pass, these vertices write their messages, and
-the senders of the previous pass clear theirs. So an edge costs one read instead of one per field.
+the senders of the previous pass clear their messages. So an edge costs one read instead of one per field.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Levelled:
 def levelled(stage: Stage, sweep: Sweep, factors: bool = True) -> Levelled | None:
     """The pass with messages by level; None if some gather does not have the form that the module describes.
 
-    factors: whether factors of the receiver may be taken out of sums of floats. A sweep in a `where` is left alone,
-    since neighbours outside the `where` are in no list of vertices by level.
+    factors: whether factors of the receiver may be taken out of sums of floats. A sweep in a `where` gives None, since
+    neighbours outside the `where` are in no list of vertices by level.
     """
     if sweep.guard is not None or not stage.gathers or any(g.reduce.key is not None for g in stage.gathers):
         return None
@@ -143,7 +143,8 @@ def _beyond(expr: f.Expr, level: str) -> int | None:
 
 
 def _factored(reduce: f.Reduce, written: set[str]) -> tuple[f.Reduce, f.Expr | None]:
-    """A sum of floats without the factors of its receiver, and the product of these factors; None if there are none."""
+    """Split a sum of floats into the sum without the receiver's factors, and their product; None without such factors.
+    """
     if reduce.name != "sum" or reduce.user or reduce.default is not None or reduce.body.type not in (F32, F64):
         return reduce, None
     above, below = _fraction(reduce.body)
@@ -157,7 +158,7 @@ def _factored(reduce: f.Reduce, written: set[str]) -> tuple[f.Reduce, f.Expr | N
 
 
 def _fraction(expr: f.Expr) -> tuple[list[f.Expr], list[f.Expr]]:
-    """The factors of the numerator and of the denominator."""
+    """Return the factors of the numerator, and the factors of the denominator."""
     if isinstance(expr, f.Op) and expr.op in ("mul", "div"):
         (above, below), (more, less) = map(_fraction, expr.args)
         return (above + more, below + less) if expr.op == "mul" else (above + less, below + more)

@@ -1,8 +1,8 @@
 """The rules that the IR obeys, one sentence each; `verify_schedule` and `vlang.emit.verify_plan` check later forms.
 
 The rules state what `vlang.ir.lower` guarantees to all later modules. With VLANG_VERIFY_IR=1, as in the tests, every
-program is checked against all rules; without it, this module is not loaded. A broken rule is a bug of vlang: it raises
-an InternalError with the sentence of the rule and the place where it is broken.
+program is checked against all rules; without it, this module is not loaded. A broken rule is a bug of vlang, and raises
+an InternalError with the sentence of the rule and the first place that breaks the rule.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ _COUNTS = {"neg": 1, "wrapneg": 1, "exactneg": 1, "abs": 1, "sign": 1, "reverse"
 
 
 def broken_type(expr: f.Expr, outer: f.Expr | None, reductions: Mapping[str, Type]) -> str:
-    """What is wrong with the types of an expression; "" if nothing is.
+    """Return what is wrong with the types of an expression; "" if the types are correct.
 
     Args:
         expr: The expression.

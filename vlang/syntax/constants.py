@@ -59,7 +59,7 @@ def size_of(size: t.Expr | None, constants: Mapping[str, int | None]) -> int | N
 
 
 def size_text(size: t.Expr) -> str:
-    """The text of a size, the same for the same expression however it is laid out."""
+    """The text of a size. The layout of the expression does not influence the text."""
     if isinstance(size, t.Binary):
         sides = [f"({size_text(side)})" if isinstance(side, t.Binary) else size_text(side)
                  for side in (size.left, size.right)]

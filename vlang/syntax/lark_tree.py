@@ -1,4 +1,4 @@
-"""Lark's tree of a text. The tables of the parser are built from `grammar.lark` once, and kept in the cache."""
+"""Builds Lark's tree of a text. The tables of the parser are built from `grammar.lark` once, and kept in the cache."""
 
 from __future__ import annotations
 

@@ -10,9 +10,9 @@ from vlang.errors import DiskError
 
 __all__ = ["MOST_CHARACTERS", "MOST_LEVELS", "MOST_STATEMENTS", "STDIN", "program_bytes"]
 
-MOST_CHARACTERS = 200_000  # of a program text
-MOST_STATEMENTS = 1000  # of a program; to compile so many takes half a minute and 1 GiB
-MOST_LEVELS = 100  # of nested expressions, since recursive functions process them, here and in later stages
+MOST_CHARACTERS = 200_000  # characters of a program text
+MOST_STATEMENTS = 1000  # statements of a program; compiling so many takes half a minute and 1 GiB
+MOST_LEVELS = 100  # levels of nested expressions, which recursive functions process, here and in later stages
 
 STDIN = "standard input"
 

@@ -10,7 +10,7 @@ from vlang.syntax import tree as t
 
 __all__ = ["comment_in", "edited", "inside", "one_line", "short"]
 
-_COMMENT = re.compile(r'"[^"\n]*"|#')  # a text, which may have a `#`, or the beginning of a comment
+_COMMENT = re.compile(r'"[^"\n]*"|#')  # a text in quotes, which may contain a `#`, or the `#` of a comment
 
 _SPACES = re.compile(r'("[^"\n]*")|\s+')
 

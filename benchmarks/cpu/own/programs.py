@@ -1,4 +1,4 @@
-"""Programs that are in no library, each with a function in loops/own.cpp that computes the same."""
+"""Programs that no library has. For each of them, loops/own.cpp has a function that computes the same values."""
 
 from __future__ import annotations
 

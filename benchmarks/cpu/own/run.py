@@ -1,9 +1,9 @@
-"""Programs of a user's own on the CPU, against C++ loops built with -O3 -march=native -fopenmp.
+"""Compare programs written by a user on the CPU with C++ loops built with -O3 -march=native -fopenmp.
 
 Usage: `python benchmarks/cpu/own/run.py [--quick] [--only spread] [--graphs kron:20] [--rounds 9] [--threads 2]`.
 
 Both sides run 20 rounds on the same arrays, in turn in one process, and their results are compared first. A figure is
-the time of a round: the time of the run without reading arguments, divided by 20.
+the time of a round: the time of the run, without reading arguments, divided by 20.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ class Sides:
         self._y = np.ascontiguousarray(first["y"], np.float32) if "y" in first.fields else np.zeros(n, np.float32)
 
     def ours(self) -> tuple[float, Result]:
-        """Milliseconds of a round, and the result."""
+        """Return the milliseconds of a round, and the result."""
         result = self._program(self._given.graph, rounds=ROUNDS, threads=self._threads)
         return 1e3 * result.seconds / ROUNDS, result
 
     def other(self) -> tuple[float, NDArray[Any]]:
-        """Milliseconds of a round of the C++ function, and its values of `x`."""
+        """Return the milliseconds of a round of the C++ function, and its values of `x`."""
         graph = self._given.graph
         into, out = graph.adjacency("in"), graph.adjacency("out")
         x, y, who, seconds = self._start.copy(), self._y.copy(), np.zeros(graph.n, np.uint32), np.zeros(1)

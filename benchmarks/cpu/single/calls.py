@@ -1,11 +1,11 @@
-"""What a call and a command take in addition to the run.
+"""Measure the time that a call and a command take in addition to the run.
 
 Usage: `python benchmarks/cpu/single/calls.py [--against DIR] [--repeats 9] [--threads 2]`.
 
-Calls: the median time of `program(graph, ...)` by the wall, and `Result.seconds`. The target is 10 % and 0.3 ms more.
-Commands: processor and wall time of `vlang run bfs karate`, and of the same on an .npz file of 2^20 vertices and 33.6 M
-edges, beside the time that reading this file takes (every byte, once, by one thread). The target is 0.45 s more. With
-`--against`, the commands run in turn with those of another checkout.
+Calls: the median wall time of `program(graph, ...)`, and `Result.seconds`. The wall time may be 10 % and 0.3 ms longer.
+Commands: processor and wall time of `vlang run bfs karate`, and of the same command on an .npz file of 2^20 vertices
+and 33.6 M edges. The latter is compared with the time in which one thread reads every byte of the file once; the
+command may take 0.45 s longer. With `--against`, the commands run in turn with the commands of another checkout.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LIMIT = 0.45  # seconds
 
 
 def call_lines(scale: int, repeats: int, threads: int) -> list[str]:
-    """A line for each program on kron:16 and on kron:`scale`."""
+    """Return a line for each program on kron:16 and on kron:`scale`."""
     lines = []
     for label in ("kron:16", f"kron:{scale}"):
         graph = Graph.read(label, directed=False, weights="1..255")
@@ -59,7 +59,7 @@ def call_lines(scale: int, repeats: int, threads: int) -> list[str]:
 
 
 def command(tree: Path, graph: str) -> tuple[float, float]:
-    """Seconds of `vlang run bfs GRAPH`: of the processors, and by the wall."""
+    """Return the seconds of `vlang run bfs GRAPH`: processor time and wall time."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tree), os.environ.get("PYTHONPATH", "")])}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     begin = time.perf_counter()
@@ -73,7 +73,7 @@ def command(tree: Path, graph: str) -> tuple[float, float]:
 
 
 def command_lines(scale: int, repeats: int, others: list[Path]) -> list[str]:
-    """A line for each graph and checkout."""
+    """Return a line for each graph and checkout."""
     lines = []
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "graph.npz"

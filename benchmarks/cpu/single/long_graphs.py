@@ -1,4 +1,5 @@
-"""Loops of many thin supersteps: `scc` beside SciPy, and betweenness on a road network beside C++.
+"""Measure loops of many thin supersteps: `scc` compared with SciPy, and betweenness on a road network compared with
+C++.
 
 Usage: `python benchmarks/cpu/single/long_graphs.py [--threads 2] [--rounds 7]`.
 
@@ -33,7 +34,9 @@ ROAD = "USA-road-d.NY"
 
 
 def graphs(side: int) -> dict[str, Graph]:
-    """Graphs with components of different kinds: a grid, one with edges of random direction, and random edges."""
+    """Yield graphs with components of different kinds: a grid, a grid whose edges have random directions, and random
+    edges.
+    """
     rng = np.random.default_rng(1)
     places = np.arange(side * side).reshape(side, side)
     near = np.concatenate([places[:, :-1].ravel(), places[:-1].ravel()])
@@ -48,7 +51,7 @@ def graphs(side: int) -> dict[str, Graph]:
 
 
 def clocked(call: Callable[[], Any]) -> Callable[[], float]:
-    """A function that calls another one, and returns the milliseconds that it took."""
+    """Return a function that calls `run` and returns the milliseconds of the call."""
     def once() -> float:
         begin = time.perf_counter()
         call()
@@ -58,7 +61,7 @@ def clocked(call: Callable[[], Any]) -> Callable[[], float]:
 
 
 def scc_line(name: str, graph: Graph, rounds: int, threads: int) -> str:
-    """The line of one graph. Raises AssertionError if the components differ."""
+    """Return the line of one graph. Raises AssertionError if the components differ."""
     lists, program = graph.adjacency("out"), load("scc")
     matrix = scipy.sparse.csr_matrix(
         (np.ones(len(lists.targets), np.int8), lists.targets.astype(np.int32), lists.offsets.astype(np.int64)),

@@ -1,10 +1,11 @@
-"""Five programs on few and on many threads, beside C++ loops with the same number.
+"""Measure five programs on few and on many threads, and C++ loops on the same numbers of threads.
 
 Usage: `python benchmarks/cpu/single/scaling.py [--threads 1,2,4,8,16] [--graphs kron:20,uniform:20] [--rounds 5]`.
 
 Both sides run in turn in one process, on the same arrays, and their results are compared first. For each number of
-threads the script prints the medians in milliseconds and their ratio, and for the last number the speed-up of each
-side over the first. The target at 16 threads is a ratio of 0.8, and a speed-up of at least that of the C++.
+threads the script prints the medians in milliseconds and their ratio. For the last number it also prints the speed-up
+of each side relative to the first number. The target at 16 threads is a ratio of at most 0.8, and a speed-up of at
+least the speed-up of the C++ loops.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ RATIO = 0.8
 
 
 def measure(work: Work, given: Input, references: References, numbers: list[int], rounds: int) -> list[str]:
-    """The lines of one program on one graph.
+    """Return the lines of one program on one graph.
 
     Args:
         work: the program.

@@ -18,7 +18,7 @@ SWEEPS = 20
 
 
 def calls(given: Input, threads: int) -> Calls:
-    """See `Calls`. Parallel edges become one entry with their number as its value."""
+    """See `Calls`. Parallel edges become one entry, whose value is their number."""
     gb.ss.config["nthreads"] = threads
     n, source = given.graph.n, given.source
     out, pull = (_matrix(given.graph.adjacency(kind), n) for kind in ("out", "in"))

@@ -1,4 +1,4 @@
-"""NetworKit: its algorithms in C++, with as many threads as ours."""
+"""NetworKit: its algorithms in C++, with as many threads as vlang uses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["calls"]
 
 
 def calls(given: Input, threads: int) -> Calls:
-    """See `Calls`. PageRank stops at the tolerance of NetworKit; its time is the time of one iteration."""
+    """See `Calls`. PageRank stops at the tolerance of NetworKit. The time of one iteration is returned."""
     networkit.setNumberOfThreads(threads)
     edges, directed = given.graph.edges(), given.graph.directed
     weights = edges.columns.get("weight", np.ones(len(edges.src))).astype(np.float64)

@@ -58,8 +58,8 @@ def rank_on_gpu(
 ) -> Iterator[tuple[RankGpuMachine, str]]:
     """A context manager that yields the machine of a rank and the name of its GPU.
 
-    The ranks on a host take turns in using the GPUs that the option `device` names. The value "gpu" names all GPUs of
-    the host.
+    The ranks on a host are assigned, round-robin, to the GPUs that the option `device` names. The value "gpu" names all
+    GPUs of the host.
 
     Args:
         plan: the program for GPUs.

@@ -61,9 +61,8 @@ class Costs:
         word: cost per edge of moving another 4 bytes of the contribution between lanes.
         search: cost per edge of finding the receiver, if the contribution reads the receiver.
         step: latency of a load that the next load depends on.
-        strided: if one lane processes a row, the additional cost of an edge for each edge before it in the row. The
-            first 8 steps cost nothing, because the lanes of a warp read the same cache lines; at most 40 steps are
-            charged.
+        strided: additional cost per edge for each step that a lane takes through its row on average. The first 8 steps
+            cost nothing, because the lanes of a warp read the same cache lines; at most 40 steps are charged.
         early: the fraction of the edges that a pass with early exit reads.
     """
 
@@ -210,7 +209,7 @@ class _Terms:
         lanes: the number of lanes for each row.
         edge: cost per lane slot.
         vertex: cost per vertex.
-        strided: cost per lane slot for each preceding step of the lane; 0 for a kernel in which several rows share a
+        strided: additional cost per lane slot for each step of a lane; 0 for a kernel in which several rows share a
             lane.
         wasteful: whether lanes wait for the longest row of their warp.
         share: the fraction of the edges that is read.

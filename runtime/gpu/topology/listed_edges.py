@@ -175,9 +175,10 @@ class ListedEdges:
     def one_by_one(self) -> Iterator[tuple[Sequence[tuple[int, int]], Event | None]]:
         """Load the parts one after the other.
 
-        For each part, yields a list and an event. The list has a pair (slot, number of edges) for the part and for each
-        earlier part that is still in a slot. The event follows the copy of the next part; for the last part, it is
-        None. Before the caller requests the next part, the work that the caller queued on the slots must have ended.
+        For each part, yields a list and an event. The list has a pair (slot, number of edges) for the part, and for the
+        most recent earlier parts that are still in slots. The event follows the copy of the next part; for the last
+        part, it is None. Before the caller requests the next part, the work that the caller queued on the slots must
+        have ended.
         """
         device, order = self._device, self._order()
         ahead = max(1, min(_AHEAD, self.slots // 2))

@@ -43,7 +43,7 @@ print(sum(map(int, result.x)), "numba" in sys.modules)
 
 
 def start(cache: Path | str | None, code: str = COMPILES, **more: Any) -> subprocess.Popen[str]:
-    """Start a process with this cache folder, or with the default folder for None."""
+    """Start a process with this cache folder; None means the default folder."""
     environment = {k: v for k, v in os.environ.items() if k not in ("VLANG_CACHE", "XDG_CACHE_HOME")}
     environment |= {"PYTHONPATH": str(ROOT)} | ({} if cache is None else {"VLANG_CACHE": str(cache)})
     environment |= more.pop("env", {})
@@ -53,9 +53,9 @@ def start(cache: Path | str | None, code: str = COMPILES, **more: Any) -> subpro
 
 
 def finished(process: subprocess.Popen[str], why_unused: str = "") -> tuple[str, str]:
-    """The output of a process, which must succeed.
+    """Return the output of a process, which must succeed.
 
-    The process may print only one warning, if it does not use the cache.
+    A process that does not use the cache must print exactly one warning; other processes must print none.
     """
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
@@ -73,7 +73,7 @@ def run(cache: Path | str | None, why_unused: str = "", **more: Any) -> tuple[st
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache that one process has filled."""
+    """Return a cache that one process has filled."""
     cache = tmp_path_factory.mktemp("cache")
     assert run(cache) == (RIGHT, "True")
     return cache
@@ -81,7 +81,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def cache(filled: Path, tmp_path: Path) -> Path:
-    """A copy of the filled cache, which a test may damage."""
+    """Return a copy of the filled cache, which a test may damage."""
     return Path(shutil.copytree(filled, tmp_path / "copy"))
 
 
@@ -90,7 +90,7 @@ def entries(cache: Path) -> list[Path]:
 
 
 def hidden(cache: Path) -> list[Path]:
-    """The temporary files in the cache."""
+    """Return the temporary files in the cache."""
     return list(cache.glob(".*"))
 
 
@@ -100,7 +100,7 @@ def test_a_warm_process_loads_no_compiler(filled: Path) -> None:
 
 
 def test_a_warm_run_loads_no_compiler(tmp_path: Path) -> None:
-    """A warm run also loads no modules that only a GPU needs, and no unused array libraries."""
+    """A warm run loads no compiler, no modules that only a GPU needs, and no unused array libraries."""
     assert run(tmp_path, code=RUNS) == ("24", "True")
     assert run(tmp_path, code=RUNS) == ("24", "False")
 
@@ -148,7 +148,7 @@ def _dangling(path: Path) -> None:
 def _linked(path: Path) -> None:
     """Move an entry, and put a symbolic link to the moved file in its place.
 
-    A link could lead to a file of another user.
+    Through a symbolic link, an entry could be a file of another user.
     """
     elsewhere = path.parent / f"{path.name}.elsewhere"
     path.rename(elsewhere)
@@ -191,7 +191,7 @@ def test_entries_that_others_may_have_written_are_not_used(
 
 
 def test_entries_that_cannot_be_written_are_said_once(cache: Path) -> None:
-    """A folder with the name of the entry prevents the write."""
+    """If entries cannot be written, one warning says so. Folders with the names of the entries prevent the writes."""
     for path in entries(cache):
         _folder(path)
     assert run(cache, "Is a directory".lower()) == (RIGHT, "True")
@@ -203,7 +203,7 @@ def test_the_version_of_the_compiler_is_known_without_loading_it() -> None:
 
 
 def test_another_compiler_version_is_another_entry(cache: Path) -> None:
-    """A process with another version of numba finds no usable entry and changes no entry."""
+    """A process with another version of numba finds no usable entry, and does not change the existing entries."""
     before = {p: p.read_bytes() for p in entries(cache)}
     code = f"from vlang.runtime.compile import objects\nobjects._numba_version = lambda: '0.1'\n{COMPILES}"
     assert run(cache, code=code) == (RIGHT, "True")
@@ -223,7 +223,9 @@ def test_cold_processes_side_by_side(tmp_path: Path, count: int) -> None:
 def test_no_other_process_removes_an_entry_that_is_being_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another process that removes stale files just before the rename finds the temporary file locked."""
+    """A process that removes stale files just before the rename does not remove the temporary file, since the file is
+    locked.
+    """
     rename = os.replace
 
     def interfere(source: Path, target: Path) -> None:
@@ -250,7 +252,8 @@ def test_a_folder_that_others_could_write_to_is_not_used(cache: Path) -> None:
 
 
 def test_a_folder_that_others_could_replace_is_not_used(cache: Path) -> None:
-    """The permissions of the real folder decide, also if the cache path is a symbolic link."""
+    """The permissions of the real folder decide whether the cache is used, even if the cache path is a symbolic link.
+    """
     link = cache.parent / "link"
     link.mkdir()
     (link / "cache").symlink_to(cache)
@@ -278,7 +281,9 @@ def test_a_folder_that_cannot_be_written(cache: Path) -> None:
 
 
 def test_where_the_cache_is(tmp_path: Path) -> None:
-    """The cache is at a relative path, in XDG_CACHE_HOME or in the home folder. Runs also work without a home."""
+    """The cache is at a relative path, in XDG_CACHE_HOME or in the home folder. Runs also succeed without a home
+    folder.
+    """
     assert run("relative", cwd=tmp_path)[0] == RIGHT
     assert entries(tmp_path / "relative")
     assert run(None, env={"XDG_CACHE_HOME": str(tmp_path / "xdg")})[0] == RIGHT
@@ -290,7 +295,7 @@ def test_where_the_cache_is(tmp_path: Path) -> None:
 
 
 def test_a_user_without_a_home() -> None:
-    """Containers may run under an unknown user id, without HOME and without an entry in the user table."""
+    """Runs succeed under an unknown user id, without HOME and without an entry in the user table, as in containers."""
     code = ("import os, pwd\nos.environ.pop('HOME', None)\n"
             "def unknown(uid): raise KeyError(uid)\npwd.getpwuid = unknown\n") + COMPILES  # fmt: skip
     assert run(None, "there is no home folder", code=code) == (RIGHT, "True")

@@ -1,4 +1,4 @@
-"""No concurrent update of a shared word is lost. The test would detect a lost update."""
+"""No concurrent update of a shared word is lost, and these tests would detect a lost update."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_planted_bug_is_seen(bug: str, name: str, tmp_path: Path) -> None:
 
 
 def test_joins_are_atomic_in_the_text() -> None:
-    """Pushes by several workers use atomic operations, and pushes by a single worker use plain ones."""
+    """Pushes by several workers use atomic operations. Pushes by a single worker use plain operations."""
     for name in ("sssp", "sswp", "sssp_tree", "bfs_tree", "components", "viterbi"):
         program = load(name)
         plan = program.plan(frozenset(edge.name for edge in program.edges))

@@ -1,4 +1,4 @@
-"""Vertices with more edges than a segment: the same bits for every partition of the work, and correct results."""
+"""Vertices with more edges than a segment have correct results, with the same bits for every partition of the work."""
 
 from __future__ import annotations
 
@@ -62,7 +62,9 @@ global everything = sum(v.x for v in vertices)
 
 
 def hub_graph(hubs: dict[int, int], directed: bool) -> RefGraph:
-    """Hubs with the given numbers of in-edges, and a ring over the first 25 vertices so that changes propagate."""
+    """Return a graph of hubs with the given numbers of in-edges, and a ring over the first 25 vertices so that changes
+    propagate.
+    """
     rng = np.random.default_rng(sum(hubs))
     ring = [(k, (k + 1) % 25) for k in range(25) if (k + 1) % 25 not in hubs]
     sources = [rng.integers(0, 30, count) for count in hubs.values()]
@@ -90,7 +92,7 @@ def test_hubs(name: str, directed: bool) -> None:
 
 @pytest.mark.parametrize("size", [SEGMENT, SEGMENT + 1, 3 * SEGMENT])
 def test_stars(size: int) -> None:
-    """Searches of stars from the hub or from a spoke, in which each superstep reads or writes one long row."""
+    """Searches of stars from the hub or from a spoke are right. In each superstep they read or write one long row."""
     program = compile("program search(source: vertex)\nvertex d: int = 0 if self == source else inf\n"
                       "repeat:\n    gather near = min(u.d + 1 for u -> self)\n    apply d = min(d, near)\n")
     spokes = np.arange(1, size + 1)
@@ -123,7 +125,9 @@ def test_larger_random_graphs() -> None:
 
 
 def test_options_hold_for_the_run_they_are_given_to() -> None:
-    """A graph is divided into pages of one size, then of another size, then of the first size again."""
+    """Options hold only for their own run: a graph is divided into pages of one size, then of another size, then of the
+    first size again.
+    """
     program, graph = compile(TEXT), hub_graph(HUBS["alone"], True)
     case = Case(graph)
     first = engine_run(program, case, page_size=64)

@@ -1,4 +1,4 @@
-"""Passes in which blocks of consecutive vertices gather and then apply: several blocks a task, hubs, bools, lists."""
+"""Passes in which blocks of consecutive vertices gather and then apply: several blocks per task, hubs, bools, lists."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ repeat 4 times:
 
 
 def test_runs_of_vertices() -> None:
-    """Results are the interpreter's, with the same bits for every partition, also with hubs between the blocks."""
+    """Results equal the interpreter's, with the same bits for every partition, even with hubs between the blocks."""
     rng = np.random.default_rng(23)
     n, hub = 5 * RUN + 37, RUN + 5
     src = np.concatenate([rng.integers(0, n, 4 * n), rng.integers(0, n, SEGMENT + 9)])
@@ -33,7 +33,9 @@ def test_runs_of_vertices() -> None:
 
 
 def test_no_runs_where_a_pass_may_write_in_place() -> None:
-    """An in-place pass lets a vertex read what the previous vertex of the list has written, which saves supersteps."""
+    """An in-place pass does not gather in blocks. A vertex can then read what the previous vertex has written, which
+    saves supersteps.
+    """
     program = compile("program a\nvertex x: int = outdegree\nrepeat:\n"
                       "    gather a = max(u.x for u -> self)\n    apply x = max(x, a)\n")
     text = program.explain("numba")

@@ -1,12 +1,12 @@
-"""Kernels that yield to another thread between any two accesses to memory.
+"""Run kernels that yield to another thread between any two accesses to memory.
 
 Usage: `python -m tests.cpu.kernels.yielding PROGRAM... [--plant BUG]`.
 
-An update is lost only if threads switch between a read and the write that depends on it, which is rare on few
-processors. In this module, a call that sleeps at random precedes every load, store and atomic operation of a kernel, so
-that workers interleave inside every update of a shared word. Each program runs on a graph with hubs, with several
-workers, and must give the bits of one worker that pulls. With --plant, an atomic operation of the kernels is first
-replaced by plain accesses, and then some run must differ.
+An update is lost only if threads switch between a read and the dependent write. This is rare on few processors. In this
+module, a call that sleeps at random precedes every load, store and atomic operation of a kernel, so that workers
+interleave inside every update of a shared word. Each program runs on a graph with hubs, with several workers. It must
+give the same bits as a pull by one worker. With --plant, an atomic operation of the kernels is first replaced by plain
+accesses; then the result of some run must differ.
 
 The module runs in its own process with its own cache, because its machine code differs from that of ordinary runs.
 """
@@ -85,7 +85,7 @@ done:
 
 
 def yielding_text(text: str) -> str:
-    """The text of an LLVM module with a call before each access to memory."""
+    """Return the text of an LLVM module with a call before each access to memory."""
     lines = []
     for line in text.splitlines():
         if _ACCESS.match(line):
@@ -106,10 +106,10 @@ HUBS, SPOKES = 24, 100
 
 
 def _graph(directed: bool) -> vlang.Graph:
-    """A graph with edges from the last vertex to the spokes of all hubs, and from each spoke to its hub.
+    """Return a graph with edges from the last vertex to the spokes of all hubs, and from each spoke to its hub.
 
-    The weights of the spokes of a hub decrease or increase, so that each contribution replaces all earlier ones under
-    min or max. So a lost contribution changes the result.
+    The weights of the spokes of a hub decrease or increase. Under min or max each contribution then replaces all
+    earlier contributions, so that a lost contribution changes the result.
     """
     spokes = np.arange(HUBS, HUBS + HUBS * SPOKES)
     source, hubs, steps = np.full(len(spokes), spokes[-1] + 1), np.repeat(np.arange(HUBS), SPOKES), np.arange(SPOKES)
@@ -120,17 +120,17 @@ def _graph(directed: bool) -> vlang.Graph:
 
 
 def _random() -> vlang.Graph:
-    """A graph with weights of many magnitudes, so that a run has many rounds of little work."""
+    """Return a graph with weights of many magnitudes, so that a run has many rounds with little work each."""
     rng = np.random.default_rng(1)
     src, dst, weight = rng.integers(0, 2000, 12_000), rng.integers(0, 2000, 12_000), rng.integers(1, 1000, 12_000)
     return vlang.Graph.from_edges(src, dst, n=2000, weight=weight)
 
 
 def _copied(reduction: str) -> tuple[vlang.Program, vlang.Graph, dict[str, Any]]:
-    """A loop that copies values over stars whose spokes are far apart, so that several workers update each root.
+    """Return a program that copies values over stars, the graph of the stars, and the arguments of the program.
 
-    The values increase or decrease along the spokes of a star, or have one bit each, so that any lost value changes the
-    result.
+    The spokes of a star are far apart, so that several workers update each root. The values increase or decrease along
+    the spokes, or have one bit each, so that any lost value changes the result.
     """
     spokes = np.arange(HUBS * SPOKES)
     graph = vlang.Graph.from_edges(HUBS + spokes, spokes % HUBS, n=HUBS + len(spokes), directed=False)
@@ -173,7 +173,9 @@ def many(control, crew, rounds, counter, wrong):
 
 
 def _meetings_are_barriers() -> bool:
-    """Whether no worker leaves the barrier of a launch before all have come. If arrivals are lost, this never ends."""
+    """Return whether no worker leaves the barrier of a launch before all workers have arrived. If an arrival is lost,
+    this function does not end.
+    """
     text = str(vlang.load("sssp").plan(frozenset({"weight"})).text)
     many = load_kernels(text + _MEETINGS, {"many": "void(i64*, i64, i64, i64*, i64*)"})["many"]
     control, counter, wrong = (np.zeros(words, np.int64) for words in (MEET_WORDS, 1, 1))
@@ -183,7 +185,7 @@ def _meetings_are_barriers() -> bool:
 
 
 def main(names: Sequence[str], planted: str = "") -> int:
-    """Run programs; print a line for each, and return 1 if a result differs."""
+    """Run programs, print a line for each, and return 1 if a result differs."""
     _compiled_so(planted)
     status = 0
     for name in names:

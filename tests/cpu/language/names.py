@@ -1,4 +1,4 @@
-"""Names with a meaning in Python, numba, NumPy, C, CUDA or vlang itself, and programs that use them."""
+"""Names with a meaning in Python, numba, NumPy, C, CUDA or vlang itself, and programs that use these names."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ ROLES = {
 
 
 def programs() -> Iterator[tuple[str, Case]]:
-    """Programs that use every name as a field and as a parameter, and some names for all other declarations."""
+    """Yield programs that use every name as a field and as a parameter, and some names for all other declarations."""
     yield _fields()
     yield _parameters()
     yield _ALIKE, Case(_graph(()))
@@ -126,7 +126,7 @@ def _parameters() -> tuple[str, Case]:
 
 
 def _everything(n: list[str]) -> tuple[str, Case]:
-    """A program with 40 names, which it uses for all kinds of declarations."""
+    """Return a program that uses 40 names for all kinds of declarations."""
     called = [name for name in n if name not in OURS]
     for name in called[:3]:
         n.remove(name)

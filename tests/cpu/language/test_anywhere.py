@@ -1,6 +1,6 @@
 """Reads of fields through a vertex held in a field (`label.label`), on both targets.
 
-Every such read gives the value from before the statement.
+Every such read gives the value that the field had before the statement.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ repeat 2 times:
 
 
 def test_activity_sees_what_the_superstep_wrote() -> None:
-    """`activate when` reads the values that the superstep wrote, also those of vertices that are not neighbours."""
+    """`activate when` reads the values that the superstep wrote, including values of vertices that are not neighbours.
+    """
     text = """program p
 vertex next: vertex
 vertex x: int = 3

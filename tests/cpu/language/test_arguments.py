@@ -1,4 +1,4 @@
-"""Parameters and fields of every type: values at the limits of the type, and values that do not fit."""
+"""Arguments for parameters and fields of every type: values at the limits of the type, and values that do not fit."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_wrong(given: dict[str, Any], message: str) -> None:
 
 @pytest.mark.parametrize("name", ["f", "h", "pair"])
 def test_a_missing_number_is_said(name: str) -> None:
-    """A Series without a value for a vertex has NaN there, and a warning names the vertex."""
+    """If a Series has no value for a vertex, the field has NaN for this vertex, and a warning names the vertex."""
     program = compile("program p\nvertex f: float = 0\nvertex h: f16 = 0\nvertex pair: float[2] = [0.0, 0.0]\n")
     values = np.array([[0, 1], [2, np.nan], [3, 4]]) if name == "pair" else np.array([0, np.nan, np.nan])
     result = program(GRAPH, **{name: values})

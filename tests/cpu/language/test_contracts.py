@@ -23,7 +23,7 @@ def graph(*weights: float) -> Graph:
 
 
 def left(condition: str, given: Graph) -> int:
-    """The number of steps that check the contract."""
+    """Return the number of steps that check the contract."""
     return len(open_checks(compile(TEXT.format(condition)).plan(frozenset({"weight"})).steps[:2], given))
 
 

@@ -1,4 +1,4 @@
-"""A loop whose supersteps repeat would run for ever. The engine stops it with a message."""
+"""If the supersteps of a loop repeat, the loop would never end. The engine stops the loop with a message."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COUNTED = FLIP.replace("repeat until max(abs(change(v.x)) for v in vertices) < t
 
 
 def ring() -> Graph:
-    """A directed cycle of five vertices."""
+    """Return a directed cycle of five vertices."""
     return Graph.from_edges([0, 1, 2, 3, 4], [1, 2, 3, 4, 0])
 
 
@@ -51,7 +51,9 @@ repeat until sum(abs(change(v.a)) for v in vertices) == 0:
 
 
 def test_until_waits_for_changes_that_are_not_sent() -> None:
-    """The second superstep changes nothing but sends the change of the first, so `until` holds after the third."""
+    """The second superstep changes no value, but sends the change of the first superstep. `until` therefore holds only
+    after the third superstep.
+    """
     for mode in ("pull", "notify-pull"):
         result = compile(UNSENT)(ring(), research={"mode": mode})
         assert (result.rounds, result.converged, result.reason) == (3, True, "`until` holds")

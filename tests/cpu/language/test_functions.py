@@ -1,4 +1,4 @@
-"""Functions with special definitions, and sets of vertices: both targets compute the same bits as the interpreter."""
+"""Functions with special definitions, and sets of vertices, give the same bits as the interpreter on both targets."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ vertex e: int = position(max((v.x, v) for v in S)[1], S)
     {"S": list(range(17)), "T": list(range(16, -1, -1))},
 ])
 def test_sets_of_vertices(members: dict[str, Any]) -> None:
-    """A member that is listed twice counts twice. The position of a member is that of its first entry."""
+    """A member that is listed twice counts twice. The position of a member is the position of its first entry."""
     assert_both(SETS, Case(family("messy"), members), inexact=EXACT, ways=1)
 
 
@@ -164,7 +164,7 @@ vertex peak: float = hll_size(max(v.c for v in vertices))
 
 
 def test_estimates_of_any_counter() -> None:
-    """Estimates are exact also for register values that no graph in memory can produce."""
+    """Estimates equal the interpreter's even for register values that no graph in memory can produce."""
     program = compile("program p\nvertex c: u8[64]\nvertex s: float = hll_size(c)\n")
     graph = family("path")
     counters = np.random.default_rng(3).integers(0, 256, (graph.n, 64)).astype(np.uint8)

@@ -1,4 +1,4 @@
-"""Integers near the limits of their types: the engine on a CPU against the interpreter."""
+"""Integers near the limits of their types: the engine on a CPU, compared with the interpreter."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ def test_orders_agree_where_a_path_leaves_the_type() -> None:
 @pytest.mark.parametrize("most", [1, 3])
 @pytest.mark.parametrize("term", ["change(u.x)", "change(u.x) * 2", "abs(change(u.x)) + 1"])
 def test_the_first_change_is_the_whole_value(term: str, most: int) -> None:
-    """The first change is not a difference of two values.
+    """The first `change(x)` is the whole value of x, not a difference of two values.
 
-    So its range is larger, and sums with it may overflow the type.
+    The range of `change(x)` is therefore larger, and sums of changes may overflow the type.
     """
     text = ["program p", "vertex x: int = 2147483646", f"repeat at most {most} times:",
             f"    gather s = sum({term} for u -> self)", "    apply x += s", "    activate when abs(change(x)) > 0"]

@@ -1,4 +1,4 @@
-"""Loops of every kind, their end conditions and active vertices: the engine against the interpreter."""
+"""Loops of every kind, their end conditions and active vertices: the engine, compared with the interpreter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parameters that are vectors and matrices, `@`, and the folds of vectors, on both targets."""
+"""Vector and matrix parameters, `@`, and reductions of the components of a vector, on both targets."""
 
 from __future__ import annotations
 
@@ -81,7 +81,8 @@ def test_long_vectors() -> None:
 
 
 def test_texts_do_not_grow_with_vectors() -> None:
-    """An additional component adds lines only where an array of f16 is read, and where `reverse` reorders components.
+    """An additional component adds lines to the kernel text only for reads of f16 arrays and for `reverse`, which
+    reorders components.
 
     The time to compile is proportional to the number of lines. The matrices have 360 and 899 numbers.
     """
@@ -91,7 +92,7 @@ def test_texts_do_not_grow_with_vectors() -> None:
 
 
 def test_order_of_storage() -> None:
-    """A transposed or strided array is read by its shape."""
+    """A transposed or strided array is read in the order of its indices, whatever its memory layout."""
     program = compile("program p(W: float[2, 3])\nvertex x: float[2] = W @ [1, 10, 100]\n")
     graph = to_graph(family("messy"))
     want = program(graph, W=W.copy()).x

@@ -28,7 +28,7 @@ from vlang.syntax.layout.format import format_text
 
 @functools.cache
 def ran() -> tuple[tuple[Program, Case, Result], ...]:
-    """Every program of `programs`, and its result on a CPU."""
+    """Return every program of `programs`, each with its result on a CPU."""
     compiled = [(compile(text), case) for text, case in programs()]
     return tuple((program, case, engine_run(program, case)) for program, case in compiled)
 
@@ -125,7 +125,7 @@ def test_edge_columns_named_like_options() -> None:
 
 
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The command accepts such names as parameters and fields, and in files that an earlier run has written."""
+    """The command accepts such names for parameters and fields, and in files that an earlier run wrote."""
     file, edges = tmp_path / "p.vp", tmp_path / "e.csv"
     file.write_text("program class(lambda = 0.5, graph: int, self_ = 1)\nedge n: float\nvertex file: float\n"
                     "vertex import: float = lambda + graph + sum(u.file * n for u -> self)\n")  # fmt: skip

@@ -1,4 +1,6 @@
-"""`require undirected`, `simple`, `loopless`: other graphs are refused, with the reading options that would help."""
+"""`require undirected`, `simple` and `loopless` refuse other graphs, and the message names the reading options that
+help.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ def graph(name: str) -> Graph:
 @pytest.mark.parametrize("name", WRONG)
 @pytest.mark.parametrize("word", TAKES)
 def test_which_graphs_are_taken(word: str, name: str) -> None:
-    """The CPU accepts the same graphs as the interpreter. A GPU runs the same step of the plan."""
+    """The CPU accepts the same graphs as the interpreter. The plan for a GPU has the same step."""
     program = compile(text(word))
     reference = ref_graph(3, *WRONG[name])
     if name in TAKES[word]:
@@ -140,7 +142,7 @@ def test_resume_checks_the_new_graph() -> None:
 
 @pytest.mark.parametrize("directed", [True, False])
 def test_counts_of_pages_on_disk(directed: bool, tmp_path: Path) -> None:
-    """Rows, and runs of parallel edges, go on in the next page."""
+    """Counts are right if a row, or a run of parallel edges, continues in the next page."""
     rng = np.random.default_rng(7)
     src = np.append(rng.integers(0, 40, 4000), np.zeros(50_000, int))
     dst = np.append(rng.integers(0, 40, 4000), rng.integers(0, 3, 50_000))

@@ -1,4 +1,4 @@
-"""Blocks inside blocks: every construct against the interpreter, and the engine's reports of rounds."""
+"""Blocks inside blocks: every construct is compared with the interpreter, and so are the engine's reports of rounds."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_program_of_the_design(name: str, params: Any) -> None:
 
 
 def test_sweep_over_vertices_with_many_edges() -> None:
-    """A sweep keeps vertices whose rows are cut into segments in separate lists."""
+    """A sweep has separate lists for vertices whose rows are cut into segments, and its results are right."""
     program = compile(PROGRAMS["sweep"])
     rng = np.random.default_rng(3)
     edges = [(int(u), hub) for hub in (5, 6) for u in rng.integers(0, 60, 20_000)]
@@ -203,7 +203,9 @@ def test_history_names_loops_in_the_order_of_the_text() -> None:
 
 
 def test_activity_that_leaves_out_what_a_let_reads() -> None:
-    """`changed(g)` is not the default activation where a `let` reads f: the loop ends while f changes."""
+    """`activate when changed(g)` differs from the default activation if a `let` reads f: the loop ends although f still
+    changes.
+    """
     program = compile("program a\nvertex f: int = 0\nvertex g: int = 0\nrepeat:\n"
                       "    let s = sum(v.f for v in vertices)\n    gather a = max(5 for u -> self)\n"
                       "    apply g = max(g, 1 if s > 3 else 0)\n    apply f = max(f, a)\n    activate when changed(g)")
@@ -248,7 +250,9 @@ ROUNDS = {
 
 
 def counts(text: str, device: str = "cpu") -> None:
-    """Compare the rounds of engine and interpreter for one of ROUNDS: in the result, its history and the progress."""
+    """Compare the rounds of engine and interpreter for a program of ROUNDS: in the result, its history and the
+    progress.
+    """
     program = compile("program a(group: vertices)\nvertex x: int = 0\nvertex level: int\n" + text)
     case = Case(family("path"), {"group": [0, 2, 4, 6]}, {"level": np.arange(9)})
     all_, x, cut, x_cut = ROUNDS[text]
@@ -305,7 +309,7 @@ def test_an_outer_loop_that_repeats_itself_is_stopped() -> None:
 
 
 def test_a_sweep_looks_only_at_its_vertices() -> None:
-    """On a path every level is one vertex, so all levels together traverse every edge once."""
+    """On a path each level has one vertex, and all levels of a sweep together traverse every edge once."""
     program = compile("program a\nvertex f: int = 0 if indegree == 0 else inf\nrepeat:\n"
                       "    gather near = min(u.f + 1 for u -> self)\n    apply f = min(f, near)\nvertex x: int = 1\n"
                       "repeat 1 times:\n    sweep f up:\n        gather a = sum(u.x for u -> self)\n"

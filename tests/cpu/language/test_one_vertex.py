@@ -1,4 +1,6 @@
-"""Values of one vertex of the graph, `q.f`, and tuples of graph-level values: both targets against the interpreter."""
+"""Values of one vertex of the graph, `q.f`, and tuples of graph-level values: both targets, compared with the
+interpreter.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,7 @@ def test_a_search_there_and_back(shape: str, target: int | None) -> None:
 
 @pytest.mark.parametrize("other", [None, 4])
 def test_values_that_the_loop_changes(other: int | None) -> None:
-    """Each read gives the value from before its statement; a read at `none` gives 0."""
+    """Each read gives the value from before its statement. A read at `none` gives 0."""
     given = {} if other is None else {"other": other}
     assert_both(MOVING, Case(family("messy"), {"s": 2, **given}), inexact=frozenset({"x", "y", "top"}), ways=1)
 

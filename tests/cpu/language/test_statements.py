@@ -1,4 +1,4 @@
-"""Statements outside and inside loops, one construct per program: the engine against the interpreter."""
+"""Statements outside and inside loops, one construct per program: the engine, compared with the interpreter."""
 
 from __future__ import annotations
 
@@ -193,7 +193,8 @@ def test_statements(name: str) -> None:
 
 
 def corners(kind: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """All pairs of critical values, without infinite integers where the language leaves the result open."""
+    """Return all pairs of critical values. Infinite integers are left out if the language does not define the result.
+    """
     if kind[0] == "f":
         some = np.array([0.0, -0.0, 1.0, -1.0, 0.1, -2.5, 3.0, 60000.0, np.inf, -np.inf, np.nan], f"float{kind[1:]}")
     else:
@@ -207,7 +208,8 @@ def corners(kind: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
 
 @pytest.mark.parametrize("kind", ["i8", "i32", "i64", "u8", "u16", "u64", "f16", "f32", "f64"])
 def test_arithmetic(kind: str) -> None:
-    """Wraparound, division by zero, negative and huge shifts and powers, signs of remainders."""
+    """Results are right for wraparound, division by zero, negative and huge shifts and powers, and signs of remainders.
+    """
     x, y = corners(kind)
     real = "f64" if kind == "f64" else "float"
     whole = "int"

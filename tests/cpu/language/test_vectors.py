@@ -22,7 +22,9 @@ DESIGN = "tests/reference/design"
 
 
 def drawn(n: int, width: int, dtype: str, seed: int = SEED) -> Array:
-    """Random rows of small values. Floats are multiples of 0.25. Signed types include an `inf` and a `-inf`."""
+    """Return random rows of small values. Floats are multiples of 0.25. Signed types have an `inf` and a `-inf` among
+    the values.
+    """
     rng = np.random.default_rng(seed)
     kind = np.dtype(dtype).kind
     if kind == "b":
@@ -270,7 +272,7 @@ def test_constants() -> None:
 
 
 def test_values_of_constants() -> None:
-    """Each value is compiled once, and a value that is the default is the program itself."""
+    """A program is compiled once for each value of a constant. For the default value, the program itself is used."""
     program, graph = compile(CONSTANT, l=2), to_graph(family("messy"))
     assert program.constants == {"l": 2}
     assert program.with_constants(k=3) is program

@@ -1,4 +1,6 @@
-"""Memory budgets: the ledger counts every large array, the need is known before a run, and a budget is kept."""
+"""Memory budgets: the ledger counts every large array, the memory need is known before a run, and a run keeps its
+budget.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,9 @@ def test_threads_count_towards_the_budget_of_their_caller() -> None:
 
 
 def test_arrays_from_before_are_beside_a_budget() -> None:
-    """Arrays of earlier runs, such as results, do not count in a budget. The graph counts, whenever it was read."""
+    """Arrays of earlier runs, such as results, do not count in a budget. The graph always counts, even if it was read
+    earlier.
+    """
     with budget(64 * MB):
         mine = np.ones(24 * MB, np.uint8)
     with budget(8 * MB, 2 * MB) as now:
@@ -161,7 +165,7 @@ def test_the_need_is_known_before_a_graph_is_read(tmp_path: Path) -> None:
 
 
 def _watched(*words: str) -> tuple[int, str, int]:
-    """The exit code of `vlang run`, its messages, and its peak of anonymous and shared memory in bytes."""
+    """Run `vlang run`; return its exit code, its messages, and its peak of anonymous and shared memory in bytes."""
     process = subprocess.Popen([sys.executable, "-m", "vlang", "run", *words], stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, text=True)
     most = 0
@@ -221,9 +225,9 @@ def test_without_a_budget_a_need_beyond_what_is_free_is_a_warning(monkeypatch: p
 
 
 def test_calls_in_quick_succession_ask_for_free_memory_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Asking the system for the free memory takes as long as a search of a small graph.
+    """Calls in quick succession request the amount of free memory from the system only once.
 
-    A call with other arguments asks again.
+    This request takes as long as a search of a small graph. A call with other arguments repeats the request.
     """
     asked: list[int] = []
 
@@ -251,9 +255,8 @@ def test_calls_in_quick_succession_ask_for_free_memory_once(monkeypatch: pytest.
 def test_a_short_file_with_many_vertices_allocates_nothing_that_does_not_fit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file of 73 bytes may declare 2^25 vertices.
-
-    Such a file is read, but a run that does not fit is refused at once.
+    """A file of 73 bytes that declares 2^25 vertices is read, but a run that does not fit into memory is refused
+    immediately.
     """
     path = tmp_path / "rows.mtx"
     path.write_text("%%MatrixMarket matrix coordinate pattern general\n33554432 33554432 1\n1 2\n")

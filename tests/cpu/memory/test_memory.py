@@ -76,7 +76,9 @@ def test_too_much() -> None:
 
 
 def test_garbage_collected_in_the_middle() -> None:
-    """Arrays may be collected during the bookkeeping of the pool itself, because the collector may run anywhere."""
+    """The pool stays consistent if arrays are collected during its own bookkeeping, since the collector may run at any
+    point.
+    """
     memory = Memory(most=16 * _LARGE)
 
     class Ring:
@@ -118,7 +120,7 @@ def test_threads_never_share_a_block() -> None:
 
 
 def test_a_full_pool_keeps_the_sizes_in_use() -> None:
-    """Blocks of sizes that are still requested stay; blocks of other sizes are freed."""
+    """A full pool keeps blocks of sizes that are still requested, and frees blocks of other sizes."""
     memory = Memory(most=12 << 20, blocks=8)
     kept = [memory.empty(1 << 20, np.uint8), memory.empty(2 << 20, np.uint8)]
     del kept

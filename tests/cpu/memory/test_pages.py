@@ -1,4 +1,4 @@
-"""Pages and tasks by brute force: every edge is in exactly one page and one task, for all sizes."""
+"""Pages and tasks, checked by brute force: every edge is in exactly one page and one task, for all sizes."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ SIZES = (1, 4, 64, 100, 4096, 4 * SEGMENT, 4 * SEGMENT + 4, 1 << 25)
 
 
 def made(offsets: NDArray[np.uint64], targets: NDArray[np.uint32]) -> Adjacency:
-    """An adjacency without columns."""
+    """Return an adjacency without columns."""
     return Adjacency("in", Rows(offsets, targets, {}), {}, lambda name: targets, threading.RLock())
 
 
 def adjacency(degrees: list[int]) -> Adjacency:
-    """An adjacency in which edge e leads to vertex e, so that every edge is identified by its target."""
+    """Return an adjacency in which edge e leads to vertex e, so that the target identifies the edge."""
     offsets = np.concatenate([[0], np.cumsum(degrees)]).astype(np.uint64)
     return made(offsets, np.arange(int(offsets[-1]), dtype=np.uint32))
 
@@ -113,7 +113,7 @@ def test_random_cuts() -> None:
 
 
 def test_large_graphs_are_cut_into_even_tasks() -> None:
-    """Tasks have about the requested cost, with none much larger, and pages about the requested size."""
+    """Tasks have about the requested cost, no task is much larger, and pages have about the requested size."""
     degrees = np.random.default_rng(5).integers(0, 40, 200_000)
     offsets = np.concatenate([[0], np.cumsum(degrees)]).astype(np.uint64)
     cut = Pages.cut(made(offsets, np.zeros(int(offsets[-1]), np.uint32)), 1 << 20)
@@ -126,7 +126,9 @@ def test_large_graphs_are_cut_into_even_tasks() -> None:
 
 
 def test_a_page_never_holds_more_edges_than_its_offsets_can_count() -> None:
-    """The test checks offsets only, because 5e9 edges would not fit in memory."""
+    """A page holds at most as many edges as its offsets can count. The test has offsets only, since 5e9 edges do not
+    fit in memory.
+    """
     offsets = np.arange(5_000_001, dtype=np.uint64) * 1000
     cut = Pages.cut(made(offsets, np.zeros(0, np.uint32)), 1 << 60)
     assert cut.count == 2

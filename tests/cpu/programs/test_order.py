@@ -1,4 +1,4 @@
-"""Graphs whose rows are in another order than the vertices, as in page files by degree: results stay the same."""
+"""If the rows of a graph are in another order than the vertices, as in page files by degree, results stay the same."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vlang.runtime.graph.edges.order import Order
 
 
 def _orders(graph: vlang.Graph) -> list[np.ndarray[tuple[int], np.dtype[np.uint32]]]:
-    """Two orders of the rows: by degree, as in page files, and random."""
+    """Return two orders of the rows: by degree, as in page files, and random."""
     by_degree = np.argsort(~graph.degree, kind="stable").astype(np.uint32)
     return [by_degree, np.random.default_rng(5).permutation(graph.n).astype(np.uint32)]
 

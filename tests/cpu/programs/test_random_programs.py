@@ -1,4 +1,6 @@
-"""Random typed programs on random graphs: the engine against the interpreter, for all options that divide the work."""
+"""Random typed programs on random graphs: the engine, compared with the interpreter, for all options that divide the
+work.
+"""
 
 from __future__ import annotations
 

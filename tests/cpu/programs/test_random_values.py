@@ -1,4 +1,6 @@
-"""Random programs with vectors, declared reductions, sets, distant fields and changes, on both targets."""
+"""Random programs with vectors, declared reductions, sets, reads of fields of non-neighbours, and changes, on both
+targets.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Every program of the standard library on every family of graphs, against interpreter and verifier."""
+"""Every program of the standard library on every family of graphs, compared with the interpreter and checked by a
+verifier.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from vlang import Program, load
 
 @functools.cache
 def program(name: str) -> Program:
-    """A program of the library, compiled once."""
+    """Return a program of the library, compiled once."""
     return load(name)
 
 

@@ -1,4 +1,4 @@
-"""Common neighbours of the two vertices of an edge: against the interpreter, NetworkX and plain sets."""
+"""Common neighbours of the two vertices of an edge, compared with the interpreter, NetworkX and plain sets."""
 
 from __future__ import annotations
 
@@ -52,7 +52,9 @@ repeat 2 times:
 
 
 def pair_cases() -> Iterator[Case]:
-    """Pairs of vertices without an edge. Short lists are merged, and the list of a hub is searched."""
+    """Yield cases with pairs of any vertices, not only neighbours. Short lists are merged, and the list of a hub
+    is searched.
+    """
     graphs = [graph for _, graph in all_families() if graph.n] + [hubs(4000, {3: 6000, 8: 3000}, 6, rest=2000)]
     for seed, graph in enumerate(graphs):
         rng = np.random.default_rng(seed)
@@ -81,7 +83,7 @@ def test_families(name: str) -> None:
 
 
 def _counts(graph: RefGraph, kind: str) -> list[int]:
-    """The number of common neighbours for every entry of the adjacency, row by row."""
+    """Return the number of common neighbours for every entry of the adjacency, row by row."""
     near: list[set[int]] = [set() for _ in range(graph.n)]
     for u, v in zip(graph.src.tolist(), graph.dst.tolist(), strict=True):
         near[u] |= {v} - {u}
@@ -120,7 +122,7 @@ def test_a_larger_graph() -> None:
 
 
 def test_counted_once_a_graph() -> None:
-    """The graph caches the counts. Lists without loops and parallel edges are used as they are."""
+    """The graph caches the counts. If lists have no loops and parallel edges, they are not copied."""
     graph = Graph.from_edges([0, 1, 2, 3], [1, 2, 0, 0], directed=False)
     adjacency = graph.adjacency("both")
     assert adjacency.column(COMMON) is adjacency.column(COMMON)

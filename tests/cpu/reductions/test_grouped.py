@@ -1,4 +1,4 @@
-"""Grouped gathers and weighted modes: against the interpreter, on every family of graphs."""
+"""Grouped gathers and weighted modes, compared with the interpreter on every family of graphs."""
 
 from __future__ import annotations
 
@@ -87,7 +87,9 @@ repeat 1 times:
 
 
 def test_a_group_that_is_the_whole_row_has_the_bits_of_the_row() -> None:
-    """This also holds for rows of several segments, whose partial sums are merged in order."""
+    """A group of all edges of a row has the same bits as a gather of the row, even if the row has several segments,
+    whose partial sums are merged in order.
+    """
     for graph in (long_graph(), family("rmat"), family("messy", directed=False)):
         result = assert_cut_free(ONE_GROUP, case_of(graph))
         assert same_bits(np.asarray(result["x"]), np.asarray(result["s"]))
@@ -120,9 +122,8 @@ def test_the_order_of_rows_changes_nothing() -> None:
 
 
 def test_edges_on_disk(tmp_path: Path) -> None:
-    """A read of a key's field is refused with its line.
-
-    A program without such a read has the bits of a run in memory.
+    """With edges on disk, a read of a field of a key is refused with its line. Other programs give the same bits as in
+    memory.
     """
     graph, program = to_graph(long_graph()), compile(KEYS.source.replace(" + l.x", ""))
     want = program(graph)
@@ -156,7 +157,7 @@ def test_freedoms() -> None:
 
 
 def test_a_push_of_single_edges_would_be_wrong() -> None:
-    """Two edges with the same key count as two. A rule that joins edge by edge would find 1."""
+    """Two edges with the same key count as two. A push that combines single edges would give 1."""
     text = "program p\nvertex c: int = degree\n" \
            "vertex most: int = max(count(true for u) for u -- self by k = u.c, default = 0)\n"
     result = compile(text)(Graph.from_edges([0, 0, 0], [1, 2, 3], directed=False))
@@ -169,7 +170,9 @@ def test_what_is_not_run_yet_is_refused_with_its_line() -> None:
 
 
 def test_a_key_that_changes_is_no_endless_loop() -> None:
-    """The numbers of edges by key change with the key, although the number of all edges does not."""
+    """The loop ends although the number of all edges is constant, since the numbers of edges by key change with the
+    key.
+    """
     program = compile("""program p
 vertex c: int = degree
 vertex x: int = 0
@@ -199,7 +202,7 @@ repeat 1 times:
 
 
 def named_graph() -> Graph:
-    """Five vertices, of which the last has no edge, with names and dates of edges."""
+    """Return a graph of five vertices, the last of them without edges. Edges have names and dates."""
     return Graph.from_edges(
         [0, 0, 0, 1, 1], [1, 2, 3, 2, 3], vertices=5, directed=False, weight=np.array([1, 5, 2, 1, 1], np.float32),
         kind=np.array(["road", "rail", "road", "air", "rail"], dtype=object),
@@ -207,7 +210,7 @@ def named_graph() -> Graph:
 
 
 def test_keys_that_are_names_and_dates() -> None:
-    """Ties of `mode` and of tuples are decided by name; a vertex without edges has the default."""
+    """The smallest name wins in ties of `mode` and of tuples. A vertex without edges has the default."""
     result = NAMED(named_graph(), threads=1)
     assert result["common"].tolist() == ["rail", "air", "rail", "road", "none"]
     assert result["kinds"].tolist() == [2, 3, 2, 2, 0]

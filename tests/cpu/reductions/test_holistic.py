@@ -1,4 +1,5 @@
-"""mode, mex and hindex: every type, direction and mode, together with other gathers, and rows of any length."""
+"""mode, mex and hindex with every type, direction and mode, together with other gathers, and with rows of any length.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ LONG_CUTS: tuple[dict[str, Any], ...] = (
 
 
 def case(program: Program, graph: RefGraph, seed: int = 1) -> Case:
-    """A case of the program on the graph, with random fields."""
+    """Return a case of the program on the graph, with random fields."""
     rng = np.random.default_rng(seed)
     fields = {"priority": rng.random(graph.n).astype(np.float32), "x": rng.integers(0, 12, graph.n).astype(np.int32),
               "y": (rng.integers(0, 9, graph.n) / 4).astype(np.float32)}  # fmt: skip
@@ -76,7 +77,7 @@ def test_every_type(kinds: tuple[str, ...]) -> None:
 
 
 def test_medians() -> None:
-    """Medians of every type, also for vertices with long rows."""
+    """Medians of every type are right, including medians of long rows."""
     program = compile(MEDIANS)
     for seed, (_, graph) in enumerate(all_families()[::4]):
         found = Case(graph, {}, medians_of(graph, seed))
@@ -94,7 +95,7 @@ def test_the_lower_of_two() -> None:
 
 
 def test_ties_none_and_infinity() -> None:
-    """`mode` gives the smallest of the most frequent values. `none` loses a tie, as under min."""
+    """`mode` gives the smallest of the most frequent values. In a tie `none` loses, as under min."""
     graph = Graph.from_edges([1, 2, 3, 4], [0, 0, 0, 0], n=5)
     program = compile("program p\nvertex a: int\nvertex b: vertex\n"
                       "vertex x: int = mode(u.a for u -> self, default = 5)\n"
@@ -137,7 +138,8 @@ def test_the_longest_come_first() -> None:
 
 @pytest.mark.parametrize("degree", [1, 2, 3, 63, 64, 65, 1000])
 def test_room(degree: int) -> None:
-    """Scratch memory is large enough: hash tables are at least half empty, and bitmaps and counts hold every result."""
+    """Scratch memory is large enough: hash tables are at least half empty, and bitmaps and counts cover every result.
+    """
     assert 2 * degree <= words_of(["mode32"], degree) <= 4 * degree
     assert words_of(["mode64"], degree) == 2 * words_of(["mode32"], degree)
     assert 64 * words_of(["mex"], degree) > degree

@@ -1,4 +1,6 @@
-"""Integer sums with infinite terms: if any term is `inf`, the sum is `inf`; else any `-inf` gives `-inf`."""
+"""Integer sums with infinite terms: if any term is `inf`, the sum is `inf`; otherwise, if any term is `-inf`, the sum
+is `-inf`.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,8 @@ def test_as_interpreted(name: str) -> None:
 
 
 def test_what_is_unreached_makes_a_sum_infinite() -> None:
-    """The edges are 0 -> 1 -> 2, 3 -> 4 and 3 -> 2."""
+    """The infinite distance of unreached vertices makes a sum infinite. The edges are 0 -> 1 -> 2, 3 -> 4 and 3 -> 2.
+    """
     graph = Graph.from_edges(np.array([0, 1, 3, 3]), np.array([1, 2, 4, 2]), weight=np.ones(4, np.int32))
     result = sums()(graph, source=0, threads=1)
     np.testing.assert_array_equal(result.reached("first"), [True, True, False, True, False])

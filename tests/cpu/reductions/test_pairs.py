@@ -1,4 +1,4 @@
-"""Reductions over common neighbours, and edge fields between two vertices, against the reference interpreter."""
+"""Reductions over common neighbours, and edge fields between two vertices, compared with the reference interpreter."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_against_the_interpreter(program: Program) -> None:
 
 
 def test_a_graph_without_the_column() -> None:
-    """Without the column, every edge has the default value of the edge field."""
+    """If the graph lacks the column, every edge has the default value of the edge field."""
     for seed in range(3):
         graph = random_graph(seed, largest=9)
         bare = case_of(type(graph)(graph.n, graph.src, graph.dst, {}, graph.directed))

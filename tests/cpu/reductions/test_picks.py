@@ -1,4 +1,4 @@
-"""`pick`, and `edge` as a key of `random`, against the reference interpreter and against their distributions."""
+"""`pick`, and `edge` as a key of `random`, compared with the reference interpreter and with their distributions."""
 
 from __future__ import annotations
 
@@ -84,7 +84,9 @@ def test_an_edge_has_one_key_from_both_ends() -> None:
 
 
 def test_how_often_edges_are_chosen() -> None:
-    """In 4,000 picks, parallel edges count one by one, and weighted edges by their weights (within 3.3 deviations)."""
+    """In 4,000 picks, each parallel edge counts as one edge, and weighted edges are chosen in proportion to their
+    weights (within 3.3 standard deviations).
+    """
     program = compile("program p(q: vertex, rounds = 4000)\nedge weight: float = 1\nvertex even, heavy: int = 0\n"
                       "repeat rounds times:\n"
                       "    gather a = pick(u for u -> self, 1, iteration)\n"
@@ -98,7 +100,7 @@ def test_how_often_edges_are_chosen() -> None:
 
 
 def test_edges_on_disk(tmp_path: Path) -> None:
-    """A graph on disk has no ordinals of parallel edges; a simple graph does not need them."""
+    """On disk, a graph has no ordinals of parallel edges. A simple graph needs no ordinals, so that its picks run."""
     program = compile("program p\nvertex x: vertex = pick(u for u -> self, 1)")
     graph = to_graph(long_graph()).simple()
     with streaming(3, 0.3):

@@ -1,4 +1,4 @@
-"""Reductions over the vertices whose pointer is this vertex: the engine against tests of all pairs of vertices."""
+"""Reductions over the vertices whose pointer is this vertex, compared with tests of all pairs of vertices."""
 
 from __future__ import annotations
 
@@ -77,14 +77,16 @@ vertex first: vertex = min(v for v in vertices if v.c == self and v.x > 0)
 
 
 def long_case(n: int = 70_000) -> Case:
-    """n vertices, of which 5 / 7 point at the same vertex, so that its row has several segments."""
+    """Return a case with n vertices, 5 / 7 of which point to the same vertex, so that its row has several segments."""
     rng = np.random.default_rng(3)
     c = np.where(rng.random(n) < 5 / 7, 9, rng.integers(-1, n, n))
     return Case(ref_graph(n, [], True), {}, {"c": c, "x": rng.standard_normal(n).astype(np.float32)})
 
 
 def test_many_point_at_one() -> None:
-    """Sums have the bits of sums over a row of edges with the same vertices: neither threads nor pages change them."""
+    """Sums have the same bits as sums over a row of edges with the same vertices. Threads and pages do not change the
+    bits.
+    """
     case = long_case()
     result = assert_cut_free(LONG, case)
     c, x = case.fields["c"], case.fields["x"]
@@ -108,7 +110,7 @@ def test_the_order_of_rows_changes_no_bits() -> None:
 
 
 def test_streamed(tmp_path: Path) -> None:
-    """Edges, and arrays over vertices, may be on disk."""
+    """Results are the same if edges, and arrays over vertices, are on disk."""
     graph = to_graph(family("rmat", directed=False))
     want = EVERY_WAY(graph)
     for folder in (None, tmp_path):
@@ -119,7 +121,7 @@ def test_streamed(tmp_path: Path) -> None:
 
 
 def test_freedoms() -> None:
-    """Random choices of a chaos run change nothing, and no rule about neighbours is granted."""
+    """A chaos run gives the same result, and no rule about neighbours is granted."""
     for seed in range(8):
         for directed in (True, False):
             EVERY_WAY(to_graph(family("messy", directed=directed)), **spelled(chaos=seed))
@@ -137,7 +139,9 @@ def test_freedoms() -> None:
 
 
 def test_a_loop_that_skipped_vertices_would_be_wrong() -> None:
-    """Where rule N is forced, a vertex misses the change of a vertex that points at it, but is no neighbour."""
+    """If rule N is forced, the result is wrong: a vertex misses the change of a vertex that points to it but is not a
+    neighbour.
+    """
     program = compile("""program p(last: vertex)
 vertex c: vertex = last
 vertex x: int    = 0

@@ -1,4 +1,4 @@
-"""Every reduction over every type, in every direction: the engine against the interpreter."""
+"""Every reduction over every type, in every direction: the engine, compared with the interpreter."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SEED = 20
 
 
 def values(kind: str, n: int, seed: int = SEED) -> Array:
-    """Random values over the whole range of a type, with small and repeated ones among them."""
+    """Return random values over the whole range of a type, including small and repeated values."""
     rng = np.random.default_rng(seed)
     if kind == "bool":
         return rng.integers(0, 2, n).astype(bool)
@@ -39,9 +39,8 @@ def values(kind: str, n: int, seed: int = SEED) -> Array:
 
 
 class Body:
-    """A program text of consecutive gathers, each with its own output.
-
-    Some gathers have `if`, and some have `default`.
+    """The text of a program of consecutive gathers, each with its own output. Some gathers have `if`, and some have
+    `default`.
     """
 
     def __init__(self, *declarations: str) -> None:
@@ -52,7 +51,7 @@ class Body:
     def add(self, reduction: str, value: str, type_: str, domain: str, default: str, cond: str = "u != self") -> None:
         """Add one gather.
 
-        default: the value of a vertex without contributions, used for every `mean` and for some other reductions.
+        default: the value of a vertex without contributions. Every `mean` and some other reductions use it.
         """
         k = self.number
         self.number += 1
@@ -135,7 +134,7 @@ def test_tuples() -> None:
 
 
 def test_over_vertices() -> None:
-    """Every reduction over vertices, with conditions and defaults, in lets, globals and initializers."""
+    """Every reduction over vertices is right, with conditions and defaults, in lets, globals and initializers."""
     kinds = {"i": "i32", "s": "i8", "w": "u64", "x": "f32", "h": "f16", "flag": "bool", "link": "vertex"}
     lets: dict[str, tuple[str, str]] = {}
     for name, kind in kinds.items():

@@ -1,4 +1,4 @@
-"""Reductions that programs declare: gathered, applied, over vertices; scalars and tuples; on both targets."""
+"""Reductions that programs declare, on both targets: in gathers, applies and over vertices, on scalars and tuples."""
 
 from __future__ import annotations
 
@@ -158,9 +158,10 @@ global total: {type} = add(v.x for v in vertices if v.x < 0)
     ("i64", [1 << 62, 1 << 61, -5, 0], 0), ("i64", [1 << 62, 1 << 62, -5, 0], 4), ("i8", [-100, 120, -100, 0], 9),
 ])
 def test_leaving_the_type_ends_the_run(type_: str, values: list[int], line: int) -> None:
-    """The graph has the edges 0 -> 3, 1 -> 3 and 2 -> 3.
+    """A sum that leaves its type ends the run with an error at its line.
 
-    Vertex 3 sums the first three values, and vertex 0 adds the last one to its own.
+    The edges are 0 -> 3, 1 -> 3 and 2 -> 3. Vertex 3 sums the first three values, and vertex 0 adds the last value to
+    its own value.
     """
     graph = ref_graph(4, [(0, 3), (1, 3), (2, 3)])
     dtype = np.dtype(f"{type_[0]}{int(type_[1:]) // 8}")

@@ -1,4 +1,4 @@
-"""Programs with reductions that need all contributions of a vertex at once, and graphs to run them on."""
+"""Programs with reductions that need all contributions of a vertex at once, and graphs for these programs."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ repeat 2 times:
 
 
 def medians_of(graph: RefGraph, seed: int) -> dict[str, Array]:
-    """Random fields for `MEDIANS`, with infinities and negative zeros among them."""
+    """Return random fields for `MEDIANS`, including infinities and negative zeros."""
     rng = np.random.default_rng(seed)
     drawn = {letter: values(kind, graph.n, seed + k)
              for k, (letter, kind) in enumerate(zip("abcd", ("i8", "u16", "i64", "u64"), strict=True))}
@@ -99,7 +99,7 @@ def medians_of(graph: RefGraph, seed: int) -> dict[str, Array]:
 
 
 def all_types(kinds: tuple[str, ...]) -> str:
-    """A program with every holistic reduction that fields x0, x1, ... of these types may have.
+    """Return a program with every holistic reduction that fields x0, x1, ... of these types may have.
 
     Directions alternate, so that three integer types cover every reduction in every direction.
     """
@@ -124,7 +124,7 @@ def all_types(kinds: tuple[str, ...]) -> str:
 
 
 def values(kind: str, n: int, seed: int) -> Array:
-    """Random values with repetitions, and the limits of their type."""
+    """Return random values with repetitions, including the limits of their type."""
     rng = np.random.default_rng(seed)
     if kind == "bool":
         return rng.integers(0, 2, n).astype(bool)
@@ -139,7 +139,9 @@ def values(kind: str, n: int, seed: int) -> Array:
 
 
 def hubs(n: int, degrees: dict[int, int], seed: int, rest: int = 3000) -> RefGraph:
-    """A graph of vertices with the given in-degrees, with parallel edges and loops, and `rest` further random edges."""
+    """Return a graph that has vertices with the given in-degrees, with parallel edges and loops, and `rest` further
+    random edges.
+    """
     rng = np.random.default_rng(seed)
     src = [rng.integers(0, n, rest), *(rng.integers(0, n, d) for d in degrees.values())]
     dst = [rng.integers(0, n, rest), *(np.full(d, v) for v, d in degrees.items())]
@@ -154,5 +156,5 @@ LONG: dict[str, dict[int, int]] = {
 
 
 def params(name: str) -> dict[str, Any]:
-    """The parameters for a run of a program above."""
+    """Return the parameters for a run of one of the programs of this file."""
     return {"iterations": 6} if name == "cdlp" else {}

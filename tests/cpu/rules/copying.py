@@ -1,4 +1,4 @@
-"""Programs that copy values over a relation, to which rule K applies, and their initial values."""
+"""Programs that copy values over a relation, to which rule K applies, and initial values for these programs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def copying(reduction: str, type_: str, domain: str = "u -- self") -> Program:
 
 
 def values(type_: str, n: int, rng: np.random.Generator) -> Array:
-    """Initial values over the whole range of a type."""
+    """Return initial values over the whole range of a type."""
     if type_ == "bool":
         return rng.random(n) < 0.2
     if type_ == "vertex":

@@ -1,6 +1,7 @@
-"""Compiled runs with random choices that the rules permit give the results of plain runs.
+"""Compiled runs with random choices that the rules permit give the same results as ordinary runs.
 
-tests/reference/freedoms does the same on the interpreter, for every rule and also with freedoms that are not granted.
+tests/reference/freedoms shows the same for the interpreter, for every rule, and also forces freedoms that are not
+granted.
 """
 
 from __future__ import annotations
@@ -28,19 +29,19 @@ GRAPHS = [random_graph(seed, directed=seed % 2 == 0) for seed in range(4)]
 
 @functools.cache
 def program(name: str) -> Program:
-    """A program of the library, compiled once."""
+    """Return a program of the library, compiled once."""
     return load(name)
 
 
 def chaos(program: Program, given: Case, graph: Graph | None = None, **options: Any) -> ChaosReport:
-    """Compare a run with a run in chaos mode; returns how often each rule was used."""
+    """Compare a run with a run in chaos mode; return how often each rule was used."""
     report = program(graph or to_graph(given.graph), **given.params, **given.fields, **spelled(**options)).chaos
     assert isinstance(report, ChaosReport)
     return report
 
 
 def taken(report: ChaosReport) -> Counter[str]:
-    """How often each rule was used. Asserts that no refused rule was used."""
+    """Return how often each rule was used. Raises AssertionError if a refused rule was used."""
     assert not [one for one in report.freedoms if one.times and not one.granted]
     return Counter({one.rule: one.times for one in report.freedoms})
 
@@ -70,7 +71,7 @@ def test_freedoms_are_taken(name: str, rules: str) -> None:
 
 
 def test_derived_changes_are_told_in_any_order() -> None:
-    """On request, rule D derives a delta loop, for which rule A' holds."""
+    """If requested, rule D derives a delta loop, for which rule A' holds."""
     total: Counter[str] = Counter()
     for seed in range(6):
         given = case("katz", GRAPHS[seed % 4])
@@ -140,7 +141,9 @@ apply  y    = found
 
 
 def test_a_reduction_that_is_not_what_it_claims_to_be() -> None:
-    """The checker tests laws on samples. This reduction breaks the laws only on numbers outside the samples."""
+    """Chaos mode detects a reduction that breaks its laws only on numbers outside of the samples on which the checker
+    tests laws.
+    """
     wrong = compile(ORDERED)
     graph = Graph.from_edges([1, 2, 3, 4], [0, 0, 0, 0])
     values = np.array([0, 1000007, 1000001, 1000005, 1000003], np.int32)
@@ -153,7 +156,7 @@ def test_a_reduction_that_is_not_what_it_claims_to_be() -> None:
 
 
 def forced(monkeypatch: pytest.MonkeyPatch, change: Callable[[LoopSpec], LoopSpec]) -> None:
-    """Apply `change` to the loops of every plan."""
+    """Apply `change` to the facts of the loops of every plan."""
     plain = Program.plan
 
     def plan(self: Program, *args: Any, **options: Any) -> Plan:
@@ -165,7 +168,7 @@ def forced(monkeypatch: pytest.MonkeyPatch, change: Callable[[LoopSpec], LoopSpe
 
 
 def differing(program: Program, cases: list[Case]) -> int:
-    """The number of cases in which a chaos run differs from the plain run."""
+    """Return the number of cases in which a chaos run differs from an ordinary run."""
     found = 0
     for seed, given in enumerate(cases):
         try:
@@ -176,7 +179,7 @@ def differing(program: Program, cases: list[Case]) -> int:
 
 
 def all_cases(name: str, count: int = 20) -> list[Case]:
-    """Cases of a program on random graphs."""
+    """Return cases of a program on random graphs."""
     made = [case(name, random_graph(seed)) for seed in range(count)]
     return [given for given in made if given is not None]
 
@@ -198,7 +201,9 @@ def test_components_where_values_travel_one_way(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_changes_sent_in_any_order_that_nobody_comes_back_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Under A' a vertex with an unsent change must stay active, which an unrelated `activate when` does not ensure."""
+    """Rule A' requires that a vertex with an unsent change stays active. An unrelated `activate when` does not ensure
+    this, so that A' is refused.
+    """
     text = ("program p\nvertex x: int = 1\nvertex seen: int = 0\nrepeat:\n"
             "    gather a = sum(change(u.x) for u -> self if u.outdegree > self.outdegree)\n    apply x += a\n")
     made = compile(text)

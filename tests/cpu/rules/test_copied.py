@@ -1,4 +1,6 @@
-"""Rule K runs loops that copy values over a symmetric relation by components, with the results of supersteps."""
+"""Rule K runs loops that copy values over a symmetric relation by connected components. The results equal those of
+supersteps.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ def test_families(reduction: str, type_: str) -> None:
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_domains(domain: str) -> None:
-    """A gather over one direction qualifies only if the graph is undirected, which is known at run time."""
+    """With a gather over one direction, rule K applies only if the graph is undirected, which is known at run time."""
     program = copying("max", "i32", domain)
     for seed, (name, graph) in enumerate(all_families()):
         case = Case(graph, {}, {"x": values("i32", graph.n, np.random.default_rng(seed))})
@@ -49,7 +51,7 @@ def test_domains(domain: str) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_graphs_and_threads(seed: int) -> None:
-    """Graphs with many components of all sizes, large enough that several threads work."""
+    """Results are right on graphs with many components of all sizes that are large enough for several threads."""
     print(f"seed {seed}")
     rng = np.random.default_rng(seed)
     n = 40_000
@@ -87,12 +89,11 @@ def test_shapes(spec: str) -> None:
 @pytest.mark.parametrize("type_", ["vertex", "u32"])
 @pytest.mark.parametrize("seed", range(3))
 def test_numbers_of_vertices(seed: int, type_: str) -> None:
-    """If every value is the number of its vertex, the forest is the result.
+    """If every value is the number of its vertex, the forest of the components is the result. Other values are joined
+    as an ordinary field.
 
-    Other values are treated as an ordinary field.
-
-    Edges are listed in both directions, several times, and as loops, so that the first entries of few rows are two
-    different neighbours.
+    Edges are listed in both directions, several times, and as loops. The first two entries of a row are therefore
+    seldom two different neighbours.
     """
     print(f"seed {seed}")
     rng = np.random.default_rng(seed)
@@ -120,9 +121,8 @@ def test_numbers_of_vertices(seed: int, type_: str) -> None:
 
 @pytest.mark.parametrize("bad", [np.nan, -0.0])
 def test_floats_whose_order_matters(bad: float) -> None:
-    """Of two zeros, or of a NaN and a number, min keeps the first one.
-
-    So a loop over such floats runs by supersteps.
+    """Of two zeros, or of a NaN and a number, min keeps the first value. A loop over such floats therefore runs by
+    supersteps.
     """
     graph = to_graph(ref_graph(4, [(0, 1), (1, 2)], False))
     x = np.array([1, bad, 0, 3], np.float32)
@@ -152,7 +152,7 @@ def test_supersteps_on_request() -> None:
 
 
 def test_user_ids() -> None:
-    """The label of a component is its smallest user id, in the order of the ids."""
+    """The label of a component is its smallest user id, by the order of the ids."""
     result = load("components")(Graph.from_edges([30, 7, 900], [12, 12, 41]))
     assert connected(result)
     labels = {int(v): int(label) for v, label in zip(result.ids, result["label"])}

@@ -1,4 +1,4 @@
-"""Rule D: linear loops in delta form converge to the same limit, and no change is lost on the way."""
+"""Rule D: linear loops in delta form converge to the same limit as the original loop, and no change is lost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MODES = ("auto", "pull", "notify-pull")
 
 
 def drawn(seed: int, weighted: bool = False) -> tuple[Graph, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """A random graph, its matrix [to, from] of multiplicities or weights, and its out-degrees."""
+    """Return a random graph, its matrix [to, from] of multiplicities or weights, and its out-degrees."""
     rng = np.random.default_rng(seed)
     n, m = int(rng.integers(1, 60)), int(rng.integers(0, 200))
     src, dst = (n * rng.random((2, m)) ** 1.5).astype(np.int64)
@@ -70,7 +70,9 @@ RANKED = compile(RANKS).derived("delta")
 
 @pytest.mark.parametrize("seed", range(8))
 def test_no_change_is_lost(seed: int) -> None:
-    """At a coarse tolerance most changes accumulate unsent. The unsent changes at the end bound the error."""
+    """At a coarse tolerance most changes accumulate unsent. The unsent changes at the end bound the error of the
+    result.
+    """
     graph, _, _ = drawn(seed, weighted=True)
     tol = 0.02 / graph.n
     mode = {"mode": MODES[seed % 3]}
@@ -133,7 +135,7 @@ def test_refused(text: str, reason: str) -> None:
     ("until sum(abs(change(v.x)) for v in vertices) < N * tol", "tol"),
 ])  # fmt: skip
 def test_bounds(until: str, bound: str) -> None:
-    """The bound below which a vertex need not send a change is derived from the end condition of the loop."""
+    """A vertex with a change below a bound sends nothing. This bound is derived from the end condition of the loop."""
     text = compile(_loop(PLAIN, until)).derived("delta").explain("ir")
     assert f"activate when abs(change(x)) > {bound}\n" in text
 
@@ -155,7 +157,7 @@ def test_arguments() -> None:
 
 
 def test_resumed() -> None:
-    """Rule I2 can resume from a result of the derived form, because it is a result of a delta loop."""
+    """Rule I2 can resume from a result of the derived delta form."""
     rng = np.random.default_rng(3)
     pairs = rng.integers(0, 40, (120, 2))
     graph = Graph.from_edges(*pairs.T, n=40)

@@ -1,4 +1,4 @@
-"""Passes that stop in the middle of a row or skip it (rule X1) give the same results."""
+"""Passes that stop in the middle of a row or skip a row (rule X1) give the same results."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def leaves(asked: Program) -> bool:
 
 @pytest.mark.parametrize("name", sorted(TEXTS))
 def test_families(name: str) -> None:
-    """Results agree for every partition of the work and every mode, with and without early exit."""
+    """Results are the same for every partition of the work and every mode, with and without early exit."""
     asked = program(name)
     for seed, (_, graph) in enumerate(all_families()):
         given = case(name, graph, seed)
@@ -56,7 +56,7 @@ def test_where_it_is_granted() -> None:
 
 
 def test_long_vertices() -> None:
-    """Some vertices with several segments are final; others are decided by their first or last edge."""
+    """Results are the same if vertices with several segments are final, or are decided by their first or last edge."""
     n, hubs = 40_000, np.arange(4)
     src = np.tile(np.arange(4, n), 4)
     dst = np.repeat(hubs, n - 4)

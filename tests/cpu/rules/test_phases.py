@@ -1,4 +1,4 @@
-"""Loops of several passes: rule N is decided for each phase, and results do not change."""
+"""In loops of several passes, rule N is decided for each phase, and results do not change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Rule I: a program resumed after edges were added or removed ends with the result of a run on the new graph."""
+"""Rule I: a program that is resumed after edges were added or removed ends with the result of a run on the new graph.
+"""
 
 from __future__ import annotations
 
@@ -108,18 +109,18 @@ MODES = ("auto", "pull", "notify-pull", "push")
 
 @functools.cache
 def program(name: str) -> Program:
-    """A program of the library or of this file, compiled once."""
+    """Return a program of the library or of this file, compiled once."""
     return compile(OWN[name]) if name in OWN else without_needs(name)
 
 
 def _values(rng: np.random.Generator, column: str, count: int) -> np.ndarray[Any, Any]:
-    """Values of a column: times are integers, and other values multiples of 1/64."""
+    """Return the values of a column: times are integers, and other values are multiples of 1/64."""
     found = rng.integers(1, 64, count)
     return found if column == "leaves" else found / 64
 
 
 def drawn(rng: np.random.Generator, column: str, directed: bool) -> tuple[Graph, np.ndarray[Any, Any]]:
-    """A random graph with ids that have gaps, and its edges as listed."""
+    """Return a random graph with ids that have gaps, and the list of its edges."""
     n, m = int(rng.integers(2, 40)), int(rng.integers(0, 90))
     pairs = 3 * (n * rng.random((m, 2)) ** 1.5).astype(np.int64)
     columns: dict[str, Any] = {column: _values(rng, column, m)} if column else {}
@@ -128,7 +129,7 @@ def drawn(rng: np.random.Generator, column: str, directed: bool) -> tuple[Graph,
 
 
 def change(rng: np.random.Generator, graph: Graph, pairs: Any, column: str, marks: str, grow: bool) -> dict[str, Any]:
-    """Random edges to add and to remove, if `marks` allows it."""
+    """Return random edges to add and to remove, as far as `marks` allows this."""
     found: dict[str, Any] = {}
     if "insert" in marks:
         k = int(rng.integers(0, 9))
@@ -153,7 +154,7 @@ def assert_alike(name: str, warm: Result, cold: Result, within: bool) -> None:
 
 
 def try_one(name: str, seed: int, **options: Any) -> None:
-    """Resume after each of two changes, and compare each result with a cold run."""
+    """Resume after each of two changes, and compare each result with a run from the start."""
     column, params, marks, within = TABLE[name]
     rng = np.random.default_rng(seed)
     print(f"{name}, seed {seed}, {options}")
@@ -177,7 +178,7 @@ def test_as_anew(name: str) -> None:
 
 
 def test_which_programs_may() -> None:
-    """The table has every program to which rule I applies, with the legal changes."""
+    """The table lists every program to which rule I applies, with the permitted changes."""
     found = {}
     texts = [load(name) for name in stdlib.names()] + [load(path) for path in sorted(DESIGN.glob("*.vp"))]
     for one in (*texts, *map(compile, OWN.values())):
@@ -327,7 +328,9 @@ FORCED: dict[str, tuple[str, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("name", FORCED)
 def test_forced_where_refused(name: str) -> None:
-    """If a refused run starts from old values, some result differs. So the rule must refuse these loops."""
+    """If a loop to which rule I does not apply starts from old values, some result differs. The rule must therefore
+    refuse such loops.
+    """
     how, params = FORCED[name]
     different = 0
     one = program(name)

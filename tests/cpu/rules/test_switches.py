@@ -1,6 +1,6 @@
-"""Optimisations switched off one by one, and sweeps whose messages come from one level.
+"""Optimisations are switched off one by one: the plan shows that the optimisation is off, and results do not change.
 
-The plan shows that an optimisation is off, and results do not change.
+The same holds for sweeps whose messages come from one level.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ GRAPHS = all_families()[::4]
 
 @functools.cache
 def program(text: str) -> Program:
-    """A program of a text, compiled once for all graphs."""
+    """Return a program of a text, compiled once for all graphs."""
     return compile(text)
 
 
@@ -103,7 +103,7 @@ def test_sweeps_by_level() -> None:
 
 
 def test_a_level_with_hubs() -> None:
-    """Senders and receivers with more edges than a segment holds, in both directions."""
+    """Results are right if senders and receivers have more edges than a segment holds, in both directions."""
     edges = [(0, k) for k in range(1, 20_000)] + [(k, 0) for k in range(1, 20_000, 3)] + [(k, k + 1) for k in range(99)]
     case = Case(ref_graph(20_000, edges))
     made = program(LEVELS)

@@ -1,4 +1,4 @@
-"""Full sweeps by rows and by cache blocks give the same bits, and a run chooses the faster of the two."""
+"""Full sweeps by rows and by cache blocks give the same bits, and a run chooses the faster method."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ global everything = sum(v.x for v in vertices)
 
 @pytest.fixture
 def launched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A list to which the kernel of each launched pass is appended."""
+    """Return a list to which each launched pass appends the name of its kernel."""
     names: list[str] = []
     launch = Passes._launch
 
@@ -64,7 +64,9 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def several_ranges(rng: np.random.Generator) -> Graph:
-    """A graph over three ranges of senders, with long vertices and rows of 0 to some hundred edges in a block."""
+    """Return a graph over three ranges of senders. It has long vertices, and rows of 0 to a few hundred edges per
+    block.
+    """
     n = 2 * BLOCK_MOST + int(rng.integers(1, BLOCK_MOST))
     hubs = rng.integers(0, n, 12)
     sizes = np.concatenate([rng.integers(60, 1500, 8), [SEGMENT - 1, SEGMENT, SEGMENT + 1, 2 * SEGMENT + 9]])
@@ -75,7 +77,9 @@ def several_ranges(rng: np.random.Generator) -> Graph:
 
 
 def test_blocks_have_the_bits_of_rows(launched: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every kind of accumulator, message and column gives the same bits, whatever the strips and threads."""
+    """Every kind of accumulator, message and column gives the same bits as by rows, for all strips and numbers of
+    threads.
+    """
     seed = secrets.randbits(32)
     print(f"seed {seed}")
     program = compile(TEXT)
@@ -109,7 +113,9 @@ def test_blocks_are_made_when_they_pay(
 
 
 def ways(trial: Trial, rows: float, blocks: float, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The ways of eight sweeps, one letter each, if a sweep takes `rows` or `blocks` seconds."""
+    """Return the methods of eight sweeps, one letter each, if a sweep takes `rows` seconds by rows or `blocks` seconds
+    by blocks.
+    """
     now = [0.0]
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
     gone = ""

@@ -1,4 +1,4 @@
-"""Reductions and messages that are computed inside a pass, block by block, have the bits of separate passes."""
+"""Reductions and messages that are computed inside a pass, block by block, have the same bits as in separate passes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,9 @@ def program(name: str) -> Program:
 
 
 def _graph(seed: int) -> RefGraph:
-    """Several blocks of vertices, the last one short, with hubs at the start, the middle and the end of blocks."""
+    """Return a graph of several blocks of vertices. The last block is short, and hubs are at the start, in the middle
+    and at the end of blocks.
+    """
     rng = np.random.default_rng(seed)
     n = 3 * BLOCK + LANES + 5
     hubs = [0, BLOCK - 1, BLOCK + 77, n - 1]

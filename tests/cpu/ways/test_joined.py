@@ -1,6 +1,6 @@
-"""Random programs whose loop pushes packed words, against the interpreter in every mode and order.
+"""Random programs whose loop pushes packed words, compared with the interpreter in every mode and order.
 
-Words hold tuples or several fields; the programs have messages and `where`.
+A word holds a tuple or several fields. The programs have messages and `where`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DTYPES = {"float": "f4", "f64": "f8", "int": "i4", "i64": "i8", "u8": "u1", "i8"
 
 
 def drawn_text(rng: np.random.Generator) -> tuple[str, dict[str, str]]:
-    """A random program of one fixpoint loop, and the types of its input fields."""
+    """Return a random program of one fixpoint loop, and the types of its input fields."""
     low = rng.random() < 0.6
     types = [str(rng.choice(FIRST)), *map(str, rng.choice(OTHER, rng.integers(0, 3)))]
     fields = {f"x{i}": type_ for i, type_ in enumerate(types)}
@@ -64,13 +64,13 @@ def drawn_text(rng: np.random.Generator) -> tuple[str, dict[str, str]]:
 
 @functools.cache
 def program(number: int) -> tuple[Program, dict[str, str]]:
-    """A random program and the types of its input fields, compiled once."""
+    """Return a random program and the types of its input fields, compiled once."""
     text, fields = drawn_text(np.random.default_rng([SEED, number]))
     return compile_text(text), fields
 
 
 def values(rng: np.random.Generator, type_: str, n: int) -> NDArray[np.generic]:
-    """Values of few kinds, so that many are equal. Most values are infinite if the type has infinities."""
+    """Return values with many repetitions. Most values are infinite if the type has infinities."""
     if type_ in ("bool", "vertex"):
         return rng.random(n) < 0.3 if type_ == "bool" else rng.integers(0, n, n)
     dtype = np.dtype(DTYPES.get(type_, type_))

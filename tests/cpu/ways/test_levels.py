@@ -1,4 +1,4 @@
-"""Several levels of a sweep in one call give the bits and counts of one call per pass."""
+"""If one call runs several levels of a sweep, bits and counts are the same as with one call per pass."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ repeat:
 
 
 def graph() -> RefGraph:
-    """Paths of several lengths with wide and narrow levels, and a hub whose row is cut into segments."""
+    """Return a graph of paths of several lengths with wide and narrow levels, and a hub whose row is cut into segments.
+    """
     rng = np.random.default_rng(11)
     paths = [(k, k + 1) for k in range(80)] + [(k, k + 100) for k in range(0, 80, 3)]
     paths += [(40, k) for k in range(200, 900)]
@@ -84,7 +85,7 @@ def test_levels_in_one_call(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_sweep_takes_few_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A path has one level per vertex. Nearly all passes of such a sweep run without returning to Python."""
+    """On a path, with one level per vertex, nearly all passes of a sweep run without a return to Python."""
     calls: list[int] = []
     plain = levels.ListedSweep.run_pass
     monkeypatch.setattr(levels.ListedSweep, "run_pass",

@@ -1,4 +1,4 @@
-"""Loops in priority order (rule O) on the CPU give the bits of supersteps for every bucket width."""
+"""Loops in priority order (rule O) on the CPU give the same bits as supersteps, for every bucket width."""
 
 from __future__ import annotations
 
@@ -89,20 +89,20 @@ GRAPHS = ("kron:11,weights=1..63", "star:6000,weights=1..63", "grid:40x60,weight
 
 @functools.cache
 def program(name: str) -> Program:
-    """A program by name, compiled once."""
+    """Return a program by name, compiled once."""
     text = PROGRAMS[name]
     return load(name) if text is None else compile_text(text)
 
 
 def _degrees(out: Adjacency) -> list[int]:
-    """The out-degree of each vertex."""
+    """Return the out-degree of each vertex."""
     ends = out.offsets.tolist()
     return [b - a for a, b in pairwise(ends)]
 
 
 @functools.cache
 def graph(spec: str, name: str) -> Graph:
-    """A graph with the edge column that the program `name` reads, built once."""
+    """Return a graph with the edge column that the program `name` reads, built once."""
     read = Graph.read(spec)
     column = program(name).edges[0].name
     if column == "weight":
@@ -147,7 +147,9 @@ def test_as_in_rounds(name: str, spec: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_edges_apart_from_their_values() -> None:
-    """Edge values that are not small integers are read from the column, not packed beside the target."""
+    """Edge values that are not small integers are read from the column, since they cannot be packed into a word with
+    the target.
+    """
     spec = GRAPHS[0]
     for name in ("sssp", "hops", "worst"):
         arguments = {} if name == "worst" else {"source": 1}
@@ -164,7 +166,7 @@ def test_edges_apart_from_their_values() -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_buckets_are_refined(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Buckets that are far too wide or too narrow are refined, which shows in the number of rounds."""
+    """Buckets that are far too wide or too narrow are refined, as the number of rounds shows."""
     monkeypatch.setattr(cpu, "_SMALL", 0)
     given = graph("grid:100x100,weights=1..63", "sssp")
     want = program("sssp")(given, source=0, research={"mode": "pull"})
@@ -198,7 +200,9 @@ VALUES = (0.0, 0.5, 1.0, 3.0, 1e-30, 1e30, float("inf"), 0.1)
 @settings(max_examples=40, deadline=None)
 @given(ref_graphs(), st.data())
 def test_as_interpreted(drawn: RefGraph, data: st.DataObject) -> None:
-    """Random graphs and weights, some of them extreme, with several workers for any amount of work."""
+    """Results equal the interpreter's on random graphs with random and extreme weights. Even small amounts of work use
+    several workers.
+    """
     if drawn.n == 0:
         return
     name = data.draw(st.sampled_from(["sssp", "sswp", "hops", "fewest", "longest"]))
@@ -222,7 +226,7 @@ def test_as_interpreted(drawn: RefGraph, data: st.DataObject) -> None:
 
 
 def test_values_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The caller gives initial values of several sources, with negative and infinite ones among them."""
+    """Results are right for initial values from the user: several sources, and negative and infinite values."""
     start = np.full(2400, np.inf, np.float32)
     start[[5, 700, 2399]] = -3.5, 2.25, -np.inf
     spec = GRAPHS[2]
@@ -246,9 +250,9 @@ def test_many_calls(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_workers_decide_alike(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With more workers than processors, some workers are late.
+    """All workers agree when a window opens and when a call ends, even if some of them are late.
 
-    All workers must agree when a window opens and when a call ends.
+    There are more workers than processors, so that some workers are late.
     """
     monkeypatch.setattr(cpu, "_SMALL", 0)
     given = Graph.read("kron:8,weights=1..63")

@@ -1,4 +1,4 @@
-"""Passes that push on the CPU have the bits, rounds and active vertices of passes that pull."""
+"""Passes that push on the CPU have the same bits, rounds and active vertices as passes that pull."""
 
 from __future__ import annotations
 
@@ -87,14 +87,14 @@ CUTS = (("push", 1), ("push", 3), ("auto", 1), ("auto", 2))
 
 @functools.cache
 def program(name: str) -> Program:
-    """A program by name, compiled once."""
+    """Return a program by name, compiled once."""
     text = PROGRAMS[name]
     return load(name) if text is None else compile_text(text)
 
 
 @functools.cache
 def graph(spec: str) -> Graph:
-    """The graph that a generator text describes, built once."""
+    """Return the graph that a generator text describes, built once."""
     return Graph.read(spec)
 
 
@@ -113,9 +113,7 @@ def test_as_pulled(name: str, spec: str) -> None:
 
 
 def test_bfs_changes_direction() -> None:
-    """While the frontier has most of the edges, unreached vertices scan for active neighbours.
-
-    A small frontier pushes.
+    """While the frontier has most of the edges, unreached vertices scan for active neighbours. A small frontier pushes.
     """
     modes = {r.mode for r in program("bfs")(graph(GRAPHS[0]), source=1).history}
     assert modes == {"push", "early-exit pull"}
@@ -131,7 +129,7 @@ def test_as_many_supersteps_as_asked() -> None:
 
 
 def test_given_values_are_no_uniform_frontier() -> None:
-    """Initial depths of the caller may differ, so no vertex stops at its first active neighbour."""
+    """Initial depths from the user may differ, so that no vertex stops at its first active neighbour."""
     start = np.full(600, np.iinfo(np.int32).max, np.int32)
     start[[3, 400]] = 0, 9
     text = ("program hops()\nvertex depth: int\nrepeat:\n    gather near = min(u.depth + 1 for u -> self)\n"

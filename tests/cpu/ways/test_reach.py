@@ -1,6 +1,6 @@
-"""Loops with a uniform frontier (rule X2) on the CPU: bits, rounds and active vertices are those of a pull.
+"""Loops with a uniform frontier (rule X2) on the CPU have the same bits, rounds and active vertices as a pull.
 
-The results hold for every way to run a superstep.
+This holds for every method by which a superstep may run.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ WAYS = {"as it is": (None, None), "wide pushes": (0, False), "wide looks": (0, T
 
 @functools.cache
 def program(form: str) -> Program:
-    """A program of a form, compiled once."""
+    """Return a program of a form, compiled once."""
     return compile(TEXT.format(**{"edges": "u -> self", "source": "indegree % 7 == 1 or outdegree > 9", **FORMS[form]}))
 
 
 @functools.cache
 def graph(spec: str) -> Graph:
-    """The graph that a generator text describes, built once."""
+    """Return the graph that a generator text describes, built once."""
     made = Graph.read(spec)
     edges = made.edges()
     some = np.arange(len(edges.src)) % 3 != 1
@@ -70,7 +70,9 @@ def test_every_way_is_as_pulled(form: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_hub_is_pushed_from_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The hub has more edges than a part, exactly as many, or a multiple."""
+    """A hub is pushed from in parts. The hubs have slightly more or fewer edges than a part, exactly as many, or a
+    multiple.
+    """
     monkeypatch.setattr(cpu_reach, "_NARROW", 0)
     monkeypatch.setattr(ReachLoop, "_should_look", lambda _: False)
     for degree in (REACH_LONG - 1, REACH_LONG, REACH_LONG + 1, 2 * REACH_LONG, 2 * REACH_LONG + 5):
@@ -82,7 +84,7 @@ def test_a_hub_is_pushed_from_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_nobody_left_is_not_looked_for() -> None:
-    """When a scan leaves no reachable vertex, the last superstep does nothing."""
+    """If a scan leaves no reachable vertex, the last superstep traverses no edges."""
     got = program("one source")(Graph.read("uniform:14"), threads=1)
     assert got.history[-1].mode == "early-exit pull"
     assert (got.history[-1].active, got.history[-1].edges) == (0, 0)

@@ -1,4 +1,4 @@
-"""Loops that push sums of changes on the CPU have the bits, rounds and active vertices of a pull."""
+"""Loops that push sums of changes on the CPU have the same bits, rounds and active vertices as a pull."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ repeat:
 
 def whole(type_: str, gather: str = "change(u.x)", apply: str = "x += a", domain: str = "u -> self",
           activate: str = "activate when change(x) != 0") -> str:
-    """The text of a loop over integers that become infinite during the run."""
+    """Return the text of a loop over integers that become infinite during the run."""
     return f"""program p
 edge   weight: int = 1
 vertex k: int = outdegree % 5
@@ -43,7 +43,7 @@ repeat:
 
 def real(type_: str, gather: str, apply: str, domain: str = "u -> self", head: str = "",
          activate: str = "activate when abs(change(x)) > 1e-3") -> str:
-    """The text of a loop over floats whose changes decrease to 0."""
+    """Return the text of a loop over floats whose changes decrease to 0."""
     return f"""program p
 edge   weight: float = 1
 vertex k: float = outdegree / 3
@@ -100,12 +100,12 @@ CUTS: tuple[dict[str, Any], ...] = (
 
 @functools.cache
 def program(text: str) -> Program:
-    """A program of a text, compiled once."""
+    """Return a program of a text, compiled once."""
     return compile(text)
 
 
 def assert_pushed(text: str, graph: RefGraph, most: int = 40, meant: bool = True) -> set[str]:
-    """Compare runs under every partition of the work with a pull; returns the modes that ran.
+    """Compare runs under every partition of the work with a pull; return the modes that ran.
 
     If `meant` is set, also compare with the interpreter.
     """
@@ -125,7 +125,7 @@ def assert_pushed(text: str, graph: RefGraph, most: int = 40, meant: bool = True
 
 
 def integral(graph: RefGraph) -> RefGraph:
-    """The graph with integer weights."""
+    """Return the graph with integer weights."""
     return replace(graph, columns={"weight": np.ceil(graph.columns["weight"])})
 
 
@@ -176,7 +176,7 @@ def test_vertices_of_many_segments(text: str, pushes: bool) -> None:
 
 
 def test_zeros_keep_their_signs() -> None:
-    """A vertex that receives nothing adds 0, which turns a -0 from an earlier underflow into 0."""
+    """A vertex that receives nothing adds 0, so that a -0 from an earlier underflow becomes 0."""
     text = """program p
 vertex x: f32
 repeat:
@@ -216,7 +216,9 @@ def test_as_many_supersteps_as_asked() -> None:
 
 
 def test_supersteps_that_repeat_are_found() -> None:
-    """A change circulates for ever around a ring of odd length and changes its sign in each round."""
+    """The engine detects that supersteps repeat. Around a ring of odd length a change circulates forever, and its sign
+    changes in each round.
+    """
     text = PATHS.replace("1 if indegree == 0 else 0", "0").replace("program paths", "program p(s: vertex)").replace(
         "i64 = 0", "i8 = 1 if self == s else 0").replace("+= news", "-= news")
     ring = Graph.from_edges(np.arange(7), (np.arange(7) + 1) % 7)

@@ -1,4 +1,6 @@
-"""The choice of a way for each superstep: by costs measured on the machine, or by the published rules."""
+"""The choice between push, pull and notify-pull for each superstep: by costs measured on the machine, or by published
+rules.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def test_notify_by_cost() -> None:
 
 
 def test_notify_counts_what_the_receivers_pull() -> None:
-    """55,000 active vertices of degree 32 reach most of 2^20 vertices, so lists would read nearly all edges twice."""
+    """The cost of notify-pull includes the rows that the receivers pull. 55,000 active vertices of degree 32 notify
+    most of 2^20 vertices, so that nearly all edges would be read twice.
+    """
     n, degree = 1 << 20, 32
     uniform = Receivers.of(np.full(n, degree, np.uint32))
     rows, pulled = uniform.expected(55_000 * degree)
@@ -46,7 +50,7 @@ def test_notify_counts_what_the_receivers_pull() -> None:
 
 
 def test_receivers_of_unequal_rows_and_of_none() -> None:
-    """A long row is notified nearly always, and has most of the edges."""
+    """If one row has most of the edges, its vertex is nearly always notified."""
     rows, pulled = Receivers.of(np.array([0, 1, 1, 1, 1000], np.uint32)).expected(100)
     assert 1.2 < rows < 1.4
     assert 999 < pulled < 1002
@@ -82,14 +86,14 @@ def test_look_by_cost() -> None:
     def look(active: int, reached: int, left: int) -> bool:
         return should_look(EVEN, False, 10_000, 100_000, active, reached, left, 10 * left)
 
-    assert look(5000, 50_000, 4000)  # a look costs 4000 rows and 8000 edges, a push 5000 vertices and 50,000 edges
+    assert look(5000, 50_000, 4000)  # a scan costs 4000 rows and 8000 edges, a push 5000 vertices and 50,000 edges
     assert not look(10, 100, 9990)
-    assert look(1, 10, 0)  # no vertex is left, so a look costs nothing
+    assert look(1, 10, 0)  # no vertex is left, so a scan costs nothing
 
 
 @pytest.fixture
 def no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """An empty cache directory."""
+    """Use an empty cache directory."""
     cost_kernels().prepare(cost_kernels())  # compiles, or loads from the cache of all tests
     monkeypatch.setenv("VLANG_CACHE", str(tmp_path))
     cachedir.cache_dir.cache_clear()
@@ -146,7 +150,9 @@ def test_both_rules_give_the_same(program: str) -> None:
 
 
 def test_edges_of_changed_vertices_are_counted() -> None:
-    """The kernel tests 256 vertices at a time. Counts are right around this size, for no, few, many and all changes."""
+    """Counts are right for numbers of vertices around 256, the unit of the kernel, and for no, few, many and all
+    changes.
+    """
     rng = np.random.default_rng(7)
     for n in (0, 1, 255, 256, 257, 1000):
         degrees = rng.integers(0, 1 << 32, n, dtype=np.uint32)

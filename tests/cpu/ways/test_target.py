@@ -1,4 +1,4 @@
-"""Runs that stop at a target (rule O): final vertices have the values of the whole run."""
+"""If a run stops at a target (rule O), its final vertices have the same values as after a complete run."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ COUNTED = NEGATIVE.replace("repeat:", "repeat 3 times:")
 
 @functools.cache
 def program(name: str) -> Program:
-    """A program by name, compiled once."""
+    """Return a program by name, compiled once."""
     return load(name)
 
 
@@ -102,7 +102,7 @@ def test_vertices_that_wait_for_room_are_not_passed_over(monkeypatch: pytest.Mon
 
 
 def test_out_of_reach() -> None:
-    """A run whose target is unreachable computes all vertices."""
+    """If the target is unreachable, the run computes all vertices."""
     graph = Graph.from_edges([0, 1, 3], [1, 2, 4], weight=np.array([1.0, 2.0, 1.0], np.float32))
     got = program("sssp")(graph, source=0, target=4)
     assert got.converged

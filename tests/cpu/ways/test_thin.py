@@ -1,4 +1,4 @@
-"""Supersteps of notify-pull over few vertices, many of which run in one call, have the bits of a full pull."""
+"""Supersteps of notify-pull over few vertices, many of which run in one call, have the same bits as a full pull."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ MODES: tuple[dict[str, Any], ...] = (
 
 @pytest.fixture
 def thin_rounds(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The number of supersteps of each call that ran thin supersteps."""
+    """Return a list to which each call that runs thin supersteps appends their number."""
     found: list[int] = []
     run = ThinSupersteps.advance
 
@@ -66,7 +66,7 @@ def thin_rounds(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def _compared(program: Program, graph: RefGraph, options: dict[str, Any]) -> Result:
-    """Run a program by full pulls and with `options`, which must give the same bits and rounds."""
+    """Run a program by full pulls and with `options`. Both runs must give the same bits and rounds."""
     case = Case(graph)
     want, found = engine_run(program, case, mode="pull"), engine_run(program, case, **options)
     for name in want.fields:
@@ -87,7 +87,7 @@ def test_thin_supersteps_are_those_of_a_pull(name: str, thin_rounds: list[int]) 
 
 
 def test_long_rows_run_as_passes(thin_rounds: list[int]) -> None:
-    """A vertex with a row of several segments cannot be listed, and its superstep runs in another way."""
+    """A vertex with a row of several segments cannot be listed, so its superstep runs as ordinary passes."""
     program = compile(PROGRAMS["bool"])
     ends = np.arange(20_000)
     hub = RefGraph(20_300, np.concatenate([ends[1:], np.arange(19_999, 20_299)]),
@@ -98,7 +98,7 @@ def test_long_rows_run_as_passes(thin_rounds: list[int]) -> None:
 
 
 def test_bounds_and_cycles(thin_rounds: list[int]) -> None:
-    """A bound ends the loop exactly, and a loop whose states repeat is still found."""
+    """A bound on supersteps ends the loop exactly, and a loop whose states repeat is still detected."""
     graph = RefGraph(300, np.arange(299), np.arange(1, 300), {}, True)
     bounded = compile(PROGRAMS["bool"].replace("repeat:", "repeat at most 40 times:"))
     assert _compared(bounded, graph, MODES[1]).rounds == 40

@@ -1,6 +1,7 @@
-"""A new way of the CPU takes one file and a row in each of two lists, and is then run, prepared and explained.
+"""A new execution way on the CPU needs one file and a row in each of two lists; then it can be run, prepared and
+explained.
 
-In this way, called plod, one thread processes the vertices one after the other, by whole rows.
+The way of this test, called plod, processes the vertices one after another in one thread, by whole rows.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class PlodText:
     name = "plod"
 
     def write(self, writer: StageWriter) -> Added:
-        """Write one kernel, from functions that every pass over edges has."""
+        """Write one kernel, from the functions that every pass over edges has."""
         if writer.stage.domain is None:
             return Added(reason="it has no edges to plod along")
         if writer.messages:
@@ -84,20 +85,20 @@ class Plod(CpuWay):
         return "" if "plod" in stages[0].ways else stages[0].refused["plod"]
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
-        """The role of the one kernel of this way."""
+        """Return the role of the one kernel of this way."""
         return frozenset({"plod"})
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Loop | None:
-        """A running loop; None for a run that resumes another one."""
+        """Return a running loop; None if the run resumes another run."""
         return PlodLoop(loop.stages[0], machine.passes) if start is None else None
 
     def said(self, loop: LoopSpec) -> list[str]:
-        """The line of `explain` about the only pass."""
+        """Return the line of `explain` about the only pass."""
         return [f"plods: {stage.way('plod', str) or stage.refused['plod']}" for stage in loop.stages]
 
 
 class PlodLoop:
-    """A running loop."""
+    """A loop that is running in this way."""
 
     begun = 0
 
@@ -123,11 +124,11 @@ class PlodLoop:
         return (self.last(),)
 
     def last(self) -> Done:
-        """The last superstep."""
+        """Return the last superstep."""
         return Done(self.stats.active, "plod", len(self._adjacency))
 
     def close(self) -> None:
-        """Release nothing, as the loop has borrowed no memory."""
+        """Release nothing, since the loop has borrowed no memory."""
 
 
 # ---------------------------------------------------------------------------------------------------- its tests
@@ -167,7 +168,7 @@ def plod() -> Iterator[None]:
 
 @pytest.fixture
 def prepared(monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    """The names of kernels that are prepared."""
+    """Return the names of the kernels that are prepared."""
     found: set[str] = set()
     prepare = Kernels.prepare
 

@@ -1,7 +1,7 @@
-"""A device emulated on this machine: g++ compiles kernels, fibers run them, fences guard memory, streams are queues.
+"""An emulated GPU: g++ compiles kernels, fibers run their lanes, fences guard memory, and streams are queues.
 
-Errors that a GPU may tolerate fail here, or change the result. Memory starts as garbage and ends at inaccessible pages.
-Streams run as late as possible, in a random order that respects events only. Lanes run in changing orders.
+Errors that a GPU may tolerate fail here, or change the result. New memory contains garbage, and an inaccessible page
+follows it. Streams run as late as possible, in a random order that only events restrict. The order of lanes changes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ GARBAGE = (0xAB, 0xFF)  # as floats: small numbers, and NaN
 
 @dataclass(eq=False)
 class EmulatedBuffer:
-    """Device memory."""
+    """A piece of device memory."""
 
     pointer: int
     nbytes: int
@@ -41,13 +41,13 @@ class EmulatedBuffer:
     until: dict[EmulatedStream, int] = field(default_factory=dict)  # if freed: operations that must complete first
 
     def holds(self, pointer: int, nbytes: int) -> bool:
-        """Whether a range of bytes is inside the buffer."""
+        """Return whether a range of bytes is inside the buffer."""
         return self.pointer <= pointer and pointer + nbytes <= self.pointer + self.nbytes
 
 
 @dataclass(frozen=True)
 class Operation:
-    """The next operation of a stream: `act`, once `ready` is true."""
+    """The next operation of a stream: the function `act`, which may run once `ready` returns true."""
 
     act: Callable[[], None]
     ready: Callable[[], bool] = lambda: True
@@ -66,14 +66,14 @@ class EmulatedStream:
 
 @dataclass(eq=False)
 class EmulatedEvent:
-    """A point in a stream. passed: the time in seconds when it was reached."""
+    """A point in a stream. passed: the time in seconds at which the stream reached this point."""
 
     passed: float | None = None
 
 
 @dataclass(eq=False)
 class EmulatedKernel:
-    """A kernel in a library. bound: maximum of threads per block."""
+    """A kernel in a library. bound: the maximum number of threads per block."""
 
     name: str
     library: Library
@@ -81,9 +81,10 @@ class EmulatedKernel:
 
 
 class EmulatedGpu:
-    """An emulated GPU, which outlives the emulated devices of several runs. Graphs keep memory and page locks on it.
+    """An emulated GPU, which outlives the emulated devices of several runs. Graphs keep memory and page locks on the
+    GPU.
 
-    name: the name of the device for users.
+    name: the name of the device in `device=`.
     """
 
     def __init__(self, name: str = "emulated") -> None:
@@ -102,7 +103,7 @@ class EmulatedGpu:
         return free
 
     def keep_lock(self, array: NDArray[Any]) -> Callable[[], None]:
-        """Take over a page lock; returns the function that ends it."""
+        """Take over a page lock; return the function that unlocks the memory."""
         key = (array.ctypes.data, array.nbytes)
         assert key not in self.registered
         self.registered[key] = array
@@ -117,20 +118,20 @@ class EmulatedDevice:
     """A `vlang.runtime.gpu.device.device.Device` on this machine.
 
     Args:
-        seed: for the order of streams, lanes and blocks.
+        seed: the seed of the random order of streams, lanes and blocks.
         memory: the budget in bytes.
-        order: one of ORDERS for all launches; None changes it from launch to launch.
+        order: one of ORDERS for all launches; with None the order changes from launch to launch.
         flags: further options of g++.
         unified: whether kernels may read registered host memory.
         multiprocessors: the number of multiprocessors.
         shared: bytes of shared memory per block.
         lanes: lanes that a multiprocessor runs at the same time.
-        libraries: kernels compiled ahead, by text.
+        libraries: kernels compiled in advance, by their text.
         gpu: the GPU whose memory outlives this object; None for a new GPU.
-        world: the streams of all devices of a run, whose work happens in any order; None for a single device.
+        world: the streams of all devices of a run, whose work is done in any order; None for a single device.
 
     Attributes:
-        launches: number of launches, by kernel name.
+        launches: the number of launches, by kernel name.
         most: the largest number of bytes allocated at any time, including memory that graphs keep and idle memory.
         uploaded: the number of bytes uploaded.
         locked: the number of host arrays that this device page-locked; arrays locked earlier do not count.
@@ -194,11 +195,11 @@ class EmulatedDevice:
         self._count()
 
     def host(self, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """An uninitialised array."""
+        """Return an uninitialised array."""
         return np.empty(count, dtype)
 
     def free(self, buffer: Buffer) -> None:
-        """Free memory; it becomes inaccessible once the work queued now is done."""
+        """Free memory. The memory becomes inaccessible once the work queued now is done."""
         assert isinstance(buffer, EmulatedBuffer)
         assert buffer in self._buffers, f"{buffer.what} is freed twice"
         self._buffers.remove(buffer)
@@ -213,15 +214,17 @@ class EmulatedDevice:
             buffer.fence.close(buffer.what)
 
     def allocated(self) -> int:
-        """Bytes allocated now."""
+        """Return the bytes allocated now."""
         return self._borrowed + sum(buffer.nbytes for buffer in self._buffers)
 
     def budget(self) -> int:
-        """Bytes that may be allocated in total."""
+        """Return the bytes that may be allocated in total."""
         return self.info.memory
 
     def hand_over(self, buffer: Buffer, dtype: np.dtype[Any], count: int) -> Any:
-        """The values as an array of shape [count] that outlives the device, which no longer accounts for the memory."""
+        """Return the values as an array of shape [count] that outlives the device. The device no longer counts the
+        memory.
+        """
         assert isinstance(buffer, EmulatedBuffer)
         assert not any(stream.queue for stream in self._streams), f"{buffer.what} is handed over while work is queued"
         values = self._bytes(buffer.pointer, count * dtype.itemsize, "handing over").view(dtype).copy()
@@ -229,7 +232,7 @@ class EmulatedDevice:
         return values
 
     def _bytes(self, pointer: int, nbytes: int, doing: str) -> NDArray[np.uint8]:
-        """Device memory as an array."""
+        """Return device memory as an array of bytes."""
         for buffer in (*self._buffers, *self._freed, *self._gpu.buffers):
             if buffer.holds(pointer, nbytes):
                 return buffer.fence.view(pointer, nbytes)
@@ -244,7 +247,9 @@ class EmulatedDevice:
         self._queue(stream, Operation(lambda: target.fill(byte)))
 
     def upload(self, pointer: int, array: NDArray[Any], stream: Stream | None = None) -> None:
-        """Copy a contiguous host array to the device; pageable memory is read now, registered memory late."""
+        """Copy a contiguous host array to the device. Pageable memory is read now, registered memory as late as
+        possible.
+        """
         assert array.flags.c_contiguous
         target = self._bytes(pointer, array.nbytes, "uploading")
         self.uploaded += array.nbytes
@@ -254,7 +259,8 @@ class EmulatedDevice:
         self._queue(stream, Operation(lambda: np.copyto(target, bits), reads=array.ctypes.data if held else 0))
 
     def download(self, array: NDArray[Any], pointer: int, stream: Stream | None = None) -> None:
-        """Copy device memory into a contiguous host array, after the work of the stream; waits."""
+        """Copy device memory into a contiguous host array, after the earlier work of the stream, and wait for the copy.
+        """
         assert array.flags.c_contiguous
         source = self._bytes(pointer, array.nbytes, "downloading")
         target = array.reshape(-1).view(np.uint8)
@@ -268,7 +274,8 @@ class EmulatedDevice:
         self._queue(stream, Operation(lambda: np.copyto(to, of)))
 
     def reaches(self, other: object) -> bool:
-        """Whether copies from another device are direct: between devices that read host memory."""
+        """Return whether copies from another device are direct. This is true between devices that can read host memory.
+        """
         assert isinstance(other, EmulatedDevice)
         return self.info.unified
 
@@ -283,7 +290,7 @@ class EmulatedDevice:
         self._queue(stream, Operation(lambda: np.copyto(to, of)))
 
     def register(self, array: NDArray[Any]) -> int:
-        """Page-lock a host array in place; returns its address for kernels, 0 if kernels cannot read the array."""
+        """Page-lock a host array in place. Return the address for kernels, or 0 if kernels cannot read the array."""
         assert array.flags.c_contiguous
         self.locked += not self._is_registered(array)
         self._registered[array.ctypes.data, array.nbytes] = array
@@ -306,7 +313,7 @@ class EmulatedDevice:
 
     # ------------------------------------------------------------------------- order
     def stream(self) -> Stream:
-        """A new stream."""
+        """Return a new stream."""
         made = EmulatedStream()
         self._streams.append(made)
         if self._world is not self._streams:
@@ -314,7 +321,7 @@ class EmulatedDevice:
         return made
 
     def record(self, stream: Stream | None = None) -> Event:
-        """An event at the point that the stream has reached."""
+        """Return an event at the point that the stream has reached."""
         event = EmulatedEvent()
 
         def act() -> None:
@@ -329,20 +336,20 @@ class EmulatedDevice:
         self._queue(stream, Operation(lambda: None, ready=lambda: event.passed is not None))
 
     def reach(self, event: Event) -> None:
-        """Wait until the work before an event is done; other streams may or may not advance."""
+        """Wait until the work before an event is done. Other streams may or may not advance."""
         assert isinstance(event, EmulatedEvent)
         self._check()
         while event.passed is None:
             self._step()
 
     def ended(self, event: Event) -> bool:
-        """Whether the work before an event is done; no stream advances."""
+        """Return whether the work before an event is done. No stream advances."""
         assert isinstance(event, EmulatedEvent)
         self._check()
         return event.passed is not None
 
     def elapsed(self, start: Event, end: Event) -> float:
-        """Seconds between two events that have completed."""
+        """Return the seconds between two events that have completed."""
         assert isinstance(start, EmulatedEvent)
         assert isinstance(end, EmulatedEvent)
         if start.passed is None or end.passed is None:
@@ -350,7 +357,7 @@ class EmulatedDevice:
         return end.passed - start.passed
 
     def synchronize(self, stream: Stream | None = None) -> None:
-        """Wait for the work of a stream; other streams may or may not advance."""
+        """Wait for the work of a stream. Other streams may or may not advance."""
         waited = self._stream(stream)
         while waited.queue:
             self._step()
@@ -389,7 +396,7 @@ class EmulatedDevice:
         operation.act()
 
     def _step(self) -> None:
-        """Run one operation of a random stream that has one."""
+        """Run one operation of a random stream whose next operation is ready."""
         ready = [stream for stream in self._world if stream.queue and stream.queue[0].ready()]
         if not ready:
             raise DeviceError("streams wait for events that cannot come")
@@ -399,7 +406,7 @@ class EmulatedDevice:
 
     # ----------------------------------------------------------------------- kernels
     def load(self, text: str, entries: Mapping[str, str]) -> Mapping[str, Kernel]:
-        """The kernels of a CUDA C text, by name. Raises InternalError if g++ warns or fails."""
+        """Return the kernels of a CUDA C text, by name. Raises InternalError if g++ reports a warning or an error."""
         library = self._libraries.get(text)
         if library is None or not entries.keys() <= library.programs.keys():
             library = compile_text(text, entries, self._flags)
@@ -434,7 +441,7 @@ class EmulatedDevice:
             raise
 
     def resident(self, kernel: Kernel, threads: int, shared: int = 0) -> int:
-        """The number of blocks of a kernel that run at the same time; 0 if not even one block fits."""
+        """Return the number of blocks of a kernel that run at the same time; 0 if not even one block fits."""
         assert isinstance(kernel, EmulatedKernel)
         assert threads > 0
         assert threads % 32 == 0, f"{kernel.name}: {threads} threads are no whole number of warps"

@@ -1,4 +1,5 @@
-"""Memory between fences: inaccessible pages before and after it, and garbage in the rest of its own pages."""
+"""Memory between fences: inaccessible pages precede and follow the memory, and garbage fills the rest of its own pages.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ def _libc() -> Any:
 
 
 def _poison(pointer: int, nbytes: int, on: bool) -> None:
-    """Inform the address sanitizer, if one is loaded."""
+    """Mark a range as inaccessible for the address sanitizer, if the sanitizer is loaded."""
     name = f"__asan_{'' if on else 'un'}poison_memory_region"
     if hasattr(_libc(), name):
         getattr(_libc(), name)(ctypes.c_void_p(pointer), ctypes.c_size_t(nbytes))
@@ -40,8 +41,8 @@ def _poison(pointer: int, nbytes: int, on: bool) -> None:
 class Fence:
     """`nbytes` of memory at `pointer`, aligned to ALIGNED and filled with a garbage byte.
 
-    The memory ends at the end of a page, as nearly as the alignment allows. `close` checks the bytes of the first and
-    the last page that are outside of the memory.
+    The memory ends as close to the end of a page as the alignment allows. `close` checks the bytes of the first and the
+    last page that are outside of the memory.
     """
 
     def __init__(self, nbytes: int, garbage: int) -> None:
@@ -62,7 +63,7 @@ class Fence:
         self._poison(True)
 
     def view(self, pointer: int, nbytes: int) -> NDArray[np.uint8]:
-        """A range of its bytes as an array."""
+        """Return a range of the bytes of this memory as an array."""
         if nbytes == 0:
             return np.empty(0, np.uint8)
         return np.ctypeslib.as_array((ctypes.c_uint8 * nbytes).from_address(pointer))

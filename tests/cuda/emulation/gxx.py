@@ -1,4 +1,4 @@
-"""Kernel texts compiled by g++ and run on the CPU, after emulation.h and with the scheduler of emulation.cpp."""
+"""Compile kernel texts by g++ and run them on the CPU, with emulation.h and the scheduler of emulation.cpp."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is 
 
 @dataclass(frozen=True)
 class Program:
-    """A kernel in a library. words: number of 64-bit arguments."""
+    """A kernel in a library. words: the number of its arguments, which are 64-bit words."""
 
     name: str
     words: int
@@ -62,13 +62,13 @@ class Library:
             threads: threads per block.
             args: addresses and integers.
             shared: bytes of shared memory per block.
-            cooperative: all blocks run at the same time; otherwise in turn (a few at a time in random order).
+            cooperative: whether all blocks run at the same time; otherwise a few blocks run at a time, in random order.
             order: one of ORDERS.
-            seed: for random order.
+            seed: the seed of the random order.
             garbage: the byte that fills shared memory.
 
         Raises:
-            DeviceError: lanes are deadlocked (the message shows where), or an address is not mapped.
+            DeviceError: lanes are deadlocked (the message shows the place), or an address is not mapped.
         """
         program = self.programs[name]
         if len(args) != program.words:
@@ -83,14 +83,16 @@ class Library:
 
 @cache
 def place_of_cache() -> Path:
-    """The folder of compiled libraries, kept between test runs."""
+    """Return the folder of compiled libraries, which is kept between test runs."""
     place = Path(tempfile.gettempdir()) / f"vlang-emulation-{os.getuid()}"
     place.mkdir(mode=0o700, exist_ok=True)
     return place
 
 
 def _build(sources: Mapping[str, str], arguments: Sequence[str], suffix: str) -> Path:
-    """The output of g++ for sources (name -> text) and arguments. The output is cached by sources and arguments."""
+    """Return the file that g++ makes of sources (name -> text) and arguments. The file is cached by sources and
+    arguments.
+    """
     key = hashlib.sha256(repr((sorted(sources.items()), list(arguments), suffix)).encode()).hexdigest()[:32]
     result = place_of_cache() / f"{key}{suffix}"
     if result.exists():
@@ -108,14 +110,16 @@ def _build(sources: Mapping[str, str], arguments: Sequence[str], suffix: str) ->
 
 @cache
 def runtime_library() -> Path:
-    """The scheduler, compiled once: it works with every sanitizer, and all libraries of a process share it."""
+    """Return the library of the scheduler, compiled once. It works with every sanitizer, and all kernel libraries of a
+    process share it.
+    """
     sources = {name: (_HERE / name).read_text() for name in ("emulation.cpp", "meetings.h", "lanes.h", "fibers.h")}
     flags = ("-O2", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared")
     return _build(sources, (*flags, "emulation.cpp"), ".so")
 
 
 def _sources(text: str, entries: Mapping[str, str]) -> dict[str, str]:
-    """The files of a library; lines are numbered as in the text."""
+    """Return the source files of a library. Their line numbers are the same as in the text."""
     assert all(re.fullmatch(r"\w+", name) for name in entries)
     tail = "".join(f"EMULATED_ENTRY({name})\n" for name in entries)
     body = "\n".join((f'#include "emulation.h"\n#line 1 "kernels.cu"\n{text}', *entries.values(), tail))
@@ -123,7 +127,7 @@ def _sources(text: str, entries: Mapping[str, str]) -> dict[str, str]:
 
 
 def compile_text(text: str, entries: Mapping[str, str], flags: Sequence[str] = ()) -> Library:
-    """The kernels of a CUDA C text.
+    """Return the kernels of a CUDA C text.
 
     Args:
         text: CUDA C.
@@ -131,7 +135,8 @@ def compile_text(text: str, entries: Mapping[str, str], flags: Sequence[str] = (
         flags: further options of g++, such as "-fsanitize=thread".
 
     Raises:
-        InternalError: g++ warns or fails; with its messages and the folder of the sources.
+        InternalError: g++ reports a warning or an error. The error has the messages of g++ and the folder of the
+            sources.
     """
     arguments = (*_FLAGS, *_ODD, "-shared", "kernels.cpp", str(runtime_library()), *flags)
     return Library(_build(_sources(text, entries), arguments, ".so"), list(entries))

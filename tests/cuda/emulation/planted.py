@@ -183,5 +183,5 @@ ARGUMENTS: dict[str, tuple[int, tuple[int, ...]]] = {
 
 
 def entries() -> dict[str, str]:
-    """All kernels, in the form that `Device.load` takes."""
+    """Return all kernels, in the form that `Device.load` takes."""
     return {name: HEAD + text + "\n" for name, text in KERNELS.items()}

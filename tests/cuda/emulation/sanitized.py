@@ -1,8 +1,8 @@
-"""Emulated kernels under the sanitizers of g++.
+"""Run emulated kernels under the sanitizers of g++.
 
 Usage: `python -m tests.cuda.emulation.sanitized address|thread kernels|programs NAME...`.
 
-The sanitizer's library is loaded before Python, see `sanitized`. A report ends the process.
+The sanitizer's library is loaded before Python starts (see `sanitized`). A report of the sanitizer ends the process.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _library(sanitizer: str) -> Path:
 
 
 def missing(sanitizer: str) -> str:
-    """The reason why a sanitizer cannot be used here; "" if it can be used."""
+    """Return the reason why a sanitizer cannot be used here; "" if it can be used."""
     if shutil.which("g++") is None:
         return "g++ is not installed"
     if not _library(sanitizer).is_file():
@@ -81,7 +81,8 @@ def _run_kernel(name: str, flags: Sequence[str]) -> None:
 
 
 def _run_program(request: str, flags: Sequence[str]) -> None:
-    """Parse `name:graph:option=value,...`. The limit of supersteps prevents runs in place."""
+    """Run the program that `name:graph:option=value,...` describes. The limit of supersteps prevents updates in place.
+    """
     name, graph, settings = request.split(":")
     options = dict(setting.split("=") for setting in settings.split(",") if setting)
     values = {key: int(value) if value.isdigit() else value for key, value in options.items()}
@@ -90,10 +91,10 @@ def _run_program(request: str, flags: Sequence[str]) -> None:
 
 
 def main(sanitizer: str, what: str, names: Sequence[str]) -> None:
-    """Run kernels or programs, and print a line after each.
+    """Run kernels or programs, and print a line after each of them.
 
-    The thread sanitizer watches a second run only, because its reports name functions only of libraries that were
-    loaded before the first report.
+    Under the thread sanitizer everything runs twice, and only the second run is watched. The first run loads all
+    libraries, because reports do not name functions of libraries that are loaded after the first report.
     """
     runtime = ctypes.CDLL(str(runtime_library()))
     one = _run_kernel if what == "kernels" else _run_program

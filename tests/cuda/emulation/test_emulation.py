@@ -1,4 +1,4 @@
-"""The emulation detects errors that a GPU may tolerate: tests plant bugs and expect reports."""
+"""The emulation detects errors that a GPU may tolerate. Each test plants a bug and expects a report."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def get(device: Device, buffer: Buffer, dtype: str) -> NDArray[np.generic]:
 
 
 def fails(device: EmulatedDevice, name: str, *args: int, **how: Any) -> str:
-    """The message of a launch that must fail; afterwards the device stays failed."""
+    """Return the message of a launch that must fail. After a failed launch, the device stays unusable."""
     with pytest.raises(DeviceError) as caught:
         run(device, name, *args, **how)
     with pytest.raises(DeviceError):
@@ -274,7 +274,9 @@ def test_copies_outside_of_memory(device: EmulatedDevice) -> None:
 
 
 def _two_streams(seed: int, waits: bool) -> bool:
-    """Queue a copy in one stream and a kernel that reads it in another; returns whether the copy came in time."""
+    """Queue a copy in one stream and a kernel that reads the copied data in another. Return whether the copy was done
+    first.
+    """
     device = EmulatedDevice(seed=seed)
     kernel = device.load(TYPES, entries())["add_one"]
     copying, working = device.stream(), device.stream()

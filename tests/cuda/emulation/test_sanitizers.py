@@ -1,8 +1,9 @@
-"""Generated kernels under the address, undefined-behaviour and thread sanitizers, which must first find planted bugs.
+"""Generated kernels run without reports under the address, undefined-behaviour and thread sanitizers. The sanitizers
+must first find planted bugs.
 
-For the thread sanitizer, lanes are ordered by __syncthreads, __syncwarp and fences, and by nothing else (votes and
-shuffles order no memory). Two lanes that access a word without such an order race if one of them writes, unless both
-use atomic operations or `volatile`.
+For the thread sanitizer, only __syncthreads, __syncwarp and fences order the accesses of lanes; votes and shuffles
+order no memory. Two lanes that access a word without such an order have a race if one of them writes, unless both use
+atomic operations or `volatile`.
 """
 
 from __future__ import annotations

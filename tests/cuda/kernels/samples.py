@@ -21,7 +21,7 @@ Array = NDArray[Any]
 
 
 def sample_text() -> str:
-    """The text of the skeletons, followed by the samples."""
+    """Return the text of the skeletons, followed by the samples."""
     return CudaTarget().module([], [], [], {}).text + (Path(__file__).parent / "samples.cuh").read_text()
 
 
@@ -39,7 +39,7 @@ class Rows:
         return len(self.offsets) - 1
 
     def segments(self) -> tuple[Array, Array]:
-        """The tables of segments and of long vertices: i64[S, 3] and i64[L, 3]."""
+        """Return the tables of segments and of long vertices: i64[S, 3] and i64[L, 3]."""
         pieces: list[tuple[int, int, int]] = []
         longs: list[tuple[int, int, int]] = []
         degrees = np.diff(self.offsets).astype(np.int64)
@@ -52,7 +52,7 @@ class Rows:
 
 
 def random_rows(rng: np.random.Generator, degrees: Array, n: int | None = None) -> Rows:
-    """Rows of the given degrees with random targets among n vertices (default: the number of rows)."""
+    """Return rows of the given degrees with random targets among n vertices (default: the number of rows)."""
     offsets = np.concatenate([[0], np.cumsum(degrees)]).astype(np.uint64)
     count = int(offsets[-1])
     targets = rng.integers(0, max(1, n or len(degrees)), count).astype(np.uint32)
@@ -60,7 +60,9 @@ def random_rows(rng: np.random.Generator, degrees: Array, n: int | None = None) 
 
 
 class State:
-    """Arrays of a run over n vertices, and the frame with their addresses. parts: space for partial results."""
+    """Arrays of a run over n vertices, and the frame with the addresses of the arrays. parts: space for partial
+    results.
+    """
 
     def __init__(self, rng: np.random.Generator, rows: Rows, dtypes: tuple[str, str] = ("f4", "f4")) -> None:
         n = rows.n
@@ -82,14 +84,14 @@ class State:
 
 @dataclass(frozen=True)
 class Sample:
-    """A pass.
+    """A hand-written pass.
 
     Attributes:
-        gpu: its properties for the engine.
-        dtypes: types of its results.
+        gpu: the properties of the pass for the engine.
+        dtypes: the types of its results.
         expected: a function that computes the results in NumPy.
         exact: whether results must be equal bit by bit.
-        early: whether the pass has vertices that need not gather.
+        early: whether some vertices of the pass need not gather.
     """
 
     gpu: GpuStage
@@ -100,7 +102,7 @@ class Sample:
 
 
 def by_row(ufunc: np.ufunc, start: Any, rows: Rows, values: Array, chosen: Array) -> Array:
-    """The reduction of edge values by row; `start` for rows that are empty or not chosen."""
+    """Return the reduction of edge values by row. Rows that are empty or not chosen get `start`."""
     result = np.full(rows.n, start, values.dtype)
     filled = np.flatnonzero(np.diff(rows.offsets) > 0)
     if len(filled):

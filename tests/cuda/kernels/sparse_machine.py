@@ -57,7 +57,7 @@ KERNELS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
 
 @cache
 def sample_text() -> str:
-    """The text of the skeletons, followed by the samples."""
+    """Return the text of the skeletons, followed by the samples."""
     samples = (Path(__file__).parent / "sparse_samples.cuh").read_text()
     return CudaTarget().module((), (), (), {}).text + samples
 
@@ -72,7 +72,7 @@ class Arcs:
 
     @staticmethod
     def of(n: int, tails: NDArray[Any], heads: NDArray[Any], weights: NDArray[Any]) -> Arcs:
-        """The arcs from tails to heads, ordered by tail."""
+        """Return the adjacency of the arcs from tails to heads, with rows by tail."""
         order = np.argsort(tails, kind="stable")
         offsets = np.zeros(n + 1, dtype=np.int64)
         np.cumsum(np.bincount(tails, minlength=n), out=offsets[1:])
@@ -84,7 +84,7 @@ class Arcs:
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
     def turned(self) -> Arcs:
-        """The arcs reversed."""
+        """Return the adjacency of the reversed arcs."""
         return Arcs.of(len(self.offsets) - 1, self.targets.astype(np.int64), self.tails, self.weights)
 
 
@@ -96,7 +96,7 @@ class SampleMachine:
         arcs: the arcs of each adjacency direction.
         field: initial values of the field.
         pages: number of pages.
-        parts: partial results of a pass.
+        parts: the number of partial results of a pass.
         reading: how kernels read pages (see SparseTopology).
         leave: see SparseTopology.
     """
@@ -145,7 +145,7 @@ class SampleMachine:
         return pointer
 
     def _topology(self, kind: str, arcs: Arcs, pages: int) -> SparseTopology:
-        """Divide arcs into pages of about equally many vertices."""
+        """Divide the arcs into pages with about the same number of vertices."""
         cuts = arcs.offsets[np.linspace(0, self.n, pages + 1).astype(np.int64)]
         offsets = self._upload(arcs.offsets.astype(np.uint64))
         rows = np.zeros((pages, ROW_WORDS), dtype=np.uint64)
@@ -168,12 +168,12 @@ class SampleMachine:
     # ------------------------------------------------------------------------------- the interface that loops use
     @property
     def frame(self) -> int:
-        """The address of the frame; the counts keep their values."""
+        """The address of the frame. Reading this property does not change the counts."""
         self.device.upload(self._frame, self._words[:_STATS])
         return self._frame
 
     def sparse_topology(self, kind: str, stage: StageSpec | None) -> SparseTopology:
-        """The topology of an adjacency direction."""
+        """Return the topology of an adjacency direction."""
         return self.topologies[kind]
 
     def launch(
@@ -185,11 +185,11 @@ class SampleMachine:
         self.device.launch(kernel, blocks, threads, args, shared, stream, cooperative)
 
     def needed(self, kind: str, stage: StageSpec | None, items: int, count: int, queued: bool) -> Transfer:
-        """Every page."""
+        """Return all pages."""
         return Transfer(tuple(range(self.topologies[kind].pages)))
 
     def over_pages(self, kind: str, stage: StageSpec | None, transfer: Transfer, launch: OnePage) -> None:
-        """Launch for every page, each in a separate stream."""
+        """Launch a kernel once per page, each launch in a separate stream."""
         begin = self.device.record()
         for page in transfer.whole:
             stream = self.device.stream()
@@ -198,7 +198,7 @@ class SampleMachine:
             self.device.wait(self.device.record(stream))
 
     def sorted_queue(self, kind: str, stage: StageSpec | None, queue: int, count: int, target: int) -> Sliced:
-        """Every page with active edges, copied whole."""
+        """Return all pages with active edges, each of them as a page to be copied whole."""
         pages, starts = self.topologies[kind].pages, self._starts[kind]
         marks = np.zeros((pages + 1, MARK_WORDS), dtype=np.int64)
         at = self._upload(marks)
@@ -211,7 +211,7 @@ class SampleMachine:
         return sliced
 
     def over_slices(self, kind: str, stage: StageSpec | None, sliced: Sliced, launch: OneSlice) -> None:
-        """Launch for every page, each in a separate stream."""
+        """Launch a kernel once per page, each launch in a separate stream."""
         rows, begin = self.topologies[kind].rows, self.device.record()
         for page, piece in [*sliced.pages.items(), (0, sliced.rest)]:
             stream = self.device.stream()
@@ -222,27 +222,27 @@ class SampleMachine:
             self.device.wait(self.device.record(stream))
 
     def read_in_place(self, kind: str, stage: StageSpec | None, edges: int) -> None:
-        """Does nothing, as all edges are in one memory."""
+        """Do nothing, since all edges are in one memory."""
 
     def resident(self, template: str, struct: str, constants: Sequence[int], threads: int, shared: int) -> int:
-        """The number of blocks that run at the same time."""
+        """Return the number of blocks that run at the same time."""
         return self.device.resident(self._kernels[template, struct, tuple(constants)], threads, shared)
 
     def pointer(self, slot: str) -> int:
-        """The address of an array."""
+        """Return the address of an array."""
         return self._pointers[slot]
 
     def itemsize(self, slot: str) -> int:
-        """Bytes of a value."""
+        """Return the bytes of a value."""
         return self._size
 
     def in_place(self, stage: StageSpec, on: bool) -> None:
-        """Let next:x refer to the buffer of field:x, for updates in place."""
+        """Make next:x an alias of field:x, so that updates are in place."""
         self._in_place = on
         self._words[_SLOTS["next:x"]] = self._pointers["field:x" if on else "next:x"]
 
     def run_full(self, stage: StageSpec) -> int:
-        """A pull over all vertices."""
+        """Run a pull over all vertices."""
         assert stage.gpu is not None
         assert stage.domain is not None
         gpu, topology = stage.gpu, self.topologies[stage.domain]
@@ -265,14 +265,14 @@ class SampleMachine:
         return topology.edges
 
     def swap(self) -> None:
-        """Exchange the buffers."""
+        """Exchange the buffers of the field."""
         pointers = self._pointers
         pointers["field:x"], pointers["next:x"] = pointers["next:x"], pointers["field:x"]
         self.set_word(_SLOTS["field:x"], pointers["field:x"])
         self.set_word(_SLOTS["next:x"], pointers["next:x"])
 
     def counted(self) -> Stats:
-        """The counts of the last pass."""
+        """Return the counts of the last pass."""
         counts = np.zeros(2, dtype=np.uint64)
         self.device.download(counts, self._frame + 8 * _STATS)
         return Stats(*counts.tolist())
@@ -286,19 +286,19 @@ class SampleMachine:
         self._words[number] = value
 
     def field(self) -> NDArray[Any]:
-        """The values of the field."""
+        """Return the values of the field."""
         values = np.zeros(self.n, dtype=self._dtype)
         self.device.download(values, self._pointers["field:x"])
         return values
 
     def set_active(self, active: NDArray[np.uint8]) -> None:
-        """Set the vertices that count as active under `activate when`."""
+        """Set the vertices that are active under `activate when`."""
         self.device.upload(self._pointers["work:active"], active)
 
 
 def stage_of(struct: str, domain: str = "in", push: str = "direct", early: str = "", priority: str = "",
              messages: bool = False) -> StageSpec:
-    """The pass of a sample."""
+    """Return the stage (the code of one pass) of a sample."""
     kernels = {"pull": "pull"} | ({"messages": "messages"} if messages else {})
     gpu = GpuStage(struct, item=8, accumulator=8, push=push, early=early, priority=priority)
     against = {"in": "out", "out": "in", "both": "both"}[domain]

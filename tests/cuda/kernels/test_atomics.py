@@ -1,7 +1,8 @@
-"""The unified operations as machine instructions: every word that several threads may update has atomic updates.
+"""The instructions of the unified operations: every word that several threads may update is updated by atomic
+instructions.
 
-NVRTC translates one small kernel for each operation and type. The emulator would not find an update by plain loads and
-stores, because its lanes switch at barriers only.
+NVRTC translates one small kernel for each operation and type. The emulator cannot detect an update by a plain load and
+store, because its lanes switch only at barriers.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _PLAIN = re.compile(r"\bst\.(?!param|local)|\bst\.volatile")
 
 
 def _texts(change: tuple[str, str] = ("", "")) -> dict[str, str]:
-    """The PTX of each kernel. change: a part of the source and its replacement."""
+    """Return the PTX of each kernel. change: a part of the source text, and the text that replaces the part."""
     kernels = "".join(
         f'extern "C" __global__ void {name}_{kind}({kind}* place, {kind} value) {{ {name}(place, value); }}\n'
         for name, kinds in OPERATIONS.items() for kind in kinds)

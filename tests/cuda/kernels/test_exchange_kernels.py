@@ -1,4 +1,6 @@
-"""Kernels that move values between devices, against NumPy: several warps, values of several words, and every form."""
+"""The kernels that move values between devices, compared with NumPy: several warps, values of several words, and every
+form.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ class Card:
         self.kernels = self.device.load(text(), entries)
 
     def put(self, array: NDArray[Any]) -> int:
-        """The address of a copy of an array."""
+        """Copy an array to the device; return the address of the copy."""
         at = self.device.allocate(array.nbytes, "an array").pointer
         self.device.upload(at, array)
         return at
@@ -51,7 +53,7 @@ class Card:
     ("u32", 1, 0.01), ("u32", 1, 0.5), ("u64", 2, 0.1), ("u8", 3, 0.3), ("u16", 1, 1.0), ("u32", 2, 0.0),
 ])
 def test_refined_values_arrive(dtype: str, width: int, share: float) -> None:
-    """The changed values of 4,700 of 6,000 vertices, as a list and with a bitmap, update the last values sent."""
+    """Changed values among 4,700 of 6,000 vertices arrive, both as a list and with a bitmap."""
     seed = 11
     print(f"seed {seed}")
     rng, card, count = np.random.default_rng(seed), Card(seed), 4_700
@@ -90,7 +92,9 @@ def test_refined_values_arrive(dtype: str, width: int, share: float) -> None:
 
 
 def test_first_values_are_all_sent() -> None:
-    """Without last values, every value counts as changed, and garbage in the outbox is not compared."""
+    """If no values were sent before, every value counts as changed. The outbox contains garbage then, and is not
+    compared.
+    """
     card, count = Card(3), 70
     values = np.arange(100, dtype=np.uint32)
     at, its = card.put(values), card.put(np.arange(count, dtype=np.uint32))

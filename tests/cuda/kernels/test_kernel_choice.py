@@ -1,4 +1,6 @@
-"""The kernel chosen for a page, the copies of the cells of a shard, and the effect of a device's timings on both."""
+"""The choice of the kernel for a page and of the number of cell copies for a shard, and how a device's timings change
+both.
+"""
 
 from __future__ import annotations
 
@@ -183,7 +185,8 @@ def test_class_of() -> None:
 
 # -------------------------------------------------------------------------------------------------------- calibration
 def _by_degree(one: float, four: float, all_: float) -> list[float]:
-    """Times of an operation with 1, 2, ..., 32 colliding lanes, interpolated from rates at 1, 4 and 32."""
+    """Return the times of an operation with 1, 2, ..., 32 colliding lanes, interpolated from the rates at 1, 4 and 32.
+    """
     return [float(t) for t in np.exp(np.interp(range(6), [0, 2, 5], np.log([1 / one, 1 / four, 1 / all_])))]
 
 
@@ -267,7 +270,7 @@ def test_calibration_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @needs_compiler
 def test_calibration_runs() -> None:
-    """The kernels end and stay inside their memory. The times of these kernels on a CPU have no meaning."""
+    """The kernels of the calibration end and stay inside their memory. On a CPU their times have no meaning."""
     folder = Path(cuda.__file__).parent / "skeletons"
     names = ("prelude.cuh", "operators.cuh", "saturating.cuh", "atomics.cuh")
     text = "\n".join((folder / name).read_text() for name in names)

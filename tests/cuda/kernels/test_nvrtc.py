@@ -1,4 +1,4 @@
-"""NVRTC compiles every GPU text for four architectures, without a GPU and without a warning."""
+"""NVRTC compiles every GPU text for four architectures without a warning. This needs no GPU."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _FRAME_SIZES = re.compile(r"for (\w+)\s+ptxas[ .]+(\d+) bytes stack frame, (\d+)
 
 # ------------------------------------------------------------------------------------------------------------ kernels
 def kernels_of_stage(stage: StageSpec) -> Iterator[Kernel]:
-    """Every kernel with which a pass may be launched."""
+    """Yield every kernel with which a pass may be launched."""
     gpu = stage.gpu
     assert gpu is not None
     if stage.domain is None:
@@ -80,7 +80,7 @@ def kernels_of_stage(stage: StageSpec) -> Iterator[Kernel]:
 
 
 def sparse_kernels_of(stage: StageSpec) -> Iterator[Kernel]:
-    """Kernels over lists and, if the pass pushes, over frontiers."""
+    """Yield the kernels over lists and, if the pass pushes, over frontiers."""
     assert stage.gpu is not None
     if stage.gpu.push:
         for reading in ("rows", "pages", "either"):
@@ -95,7 +95,7 @@ def sparse_kernels_of(stage: StageSpec) -> Iterator[Kernel]:
 
 
 def kernels_of(plan: Plan) -> list[Kernel]:
-    """Every kernel of a plan."""
+    """Return every kernel of a plan."""
     found = [kernel for stage in plan.stages for kernel in kernels_of_stage(stage)]
     found += [relay_kernel(loop, 4, 1) for loop in plan.loops if relays(loop)]
     for scalar in plan.values:
@@ -110,9 +110,9 @@ def kernels_of(plan: Plan) -> list[Kernel]:
 def log_of(
     text: str, kernels: Sequence[Kernel], architecture: str, ptxas: str | None = None, optimised: bool = False
 ) -> str:
-    """The messages of NVRTC; raises if it rejects the text.
+    """Return the messages of NVRTC. Raises an error if NVRTC rejects the text.
 
-    optimised: compile as for a run. Optimisation takes three times as long and only makes the machine code faster.
+    optimised: whether to compile as for a run. Optimisation triples the time and only makes the machine code faster.
     """
     entries = dict(entry(template, struct, *constants) for template, struct, constants in kernels)
     return _log(whole_source(text, entries), architecture, ptxas, optimised)
@@ -133,7 +133,7 @@ def _log(source: str, architecture: str, ptxas: str | None = None, optimised: bo
 
 
 def plan_of(program: Program, columns: bool = True) -> Plan:
-    """The plan for graphs with all edge fields of the program, or only with the required edge fields."""
+    """Return a program's plan for graphs with all edge fields of the program, or with the required edge fields only."""
     edges = frozenset(edge.name for edge in program.edges if columns or edge.required)
     return program.plan(edges, frozenset(f.name for f in program.fields if f.required), target="cuda")
 
@@ -175,7 +175,7 @@ def test_programs_of_names_that_c_or_cuda_uses() -> None:
 
 @functools.cache
 def corpus() -> tuple[Generated, ...]:
-    """Random programs. Every run with the same version of hypothesis draws the same programs."""
+    """Return random programs. Runs with the same version of hypothesis draw the same programs."""
     found: list[Generated] = []
 
     @seed(SEED)
@@ -190,7 +190,9 @@ def corpus() -> tuple[Generated, ...]:
 
 @pytest.mark.parametrize("number", range(CORPUS))
 def test_random_program(number: int) -> None:
-    """Compile each kernel of a program for one architecture, as a sample of all pairs of kernels and architectures."""
+    """Each kernel of a random program compiles for one architecture. Together they are a sample of all pairs of kernel
+    and architecture.
+    """
     drawn = corpus()[number]
     program = compile(drawn.text)
     plan = plan_of(program, columns=number % 2 == 0)
@@ -234,7 +236,7 @@ def test_messages_of_a_frontier(text: str, template: str) -> None:
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_all_contributions_at_once(architecture: str) -> None:
-    """The newest architecture compiles every type. Architectures otherwise differ only in the templates."""
+    """All types compile for the newest architecture. For other architectures only the templates are different."""
     rest = (BESIDE, all_types(("i64", "u8", "vertex")), KEYS.source) if architecture == ARCHITECTURES[-1] else ()
     for text in (KCORE, *rest):
         plan = plan_of(compile(text))

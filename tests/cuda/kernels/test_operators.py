@@ -1,4 +1,4 @@
-"""The operators and unified operations of CUDA C, run on the CPU, against NumPy and the CPU back end."""
+"""The operators and unified operations of CUDA C, run on the CPU and compared with NumPy and the CPU back end."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _kernel(name: str, parameters: str, body: str) -> tuple[str, str]:
 
 
 def _each(name: str, type_: str, body: str) -> tuple[str, str]:
-    """A kernel with one thread for each of n pairs."""
+    """Return a kernel with one thread for each of n pairs."""
     return _kernel(name, f"const {type_}* as, const {type_}* bs, {type_}* out, u64 n",
                    f"typedef {type_} T; for (u64 i = thread_number(); i < n; i += thread_count()) "
                    f"{{ const T a = as[i], b = bs[i]; out[i] = T({body}); }}")
@@ -54,7 +54,7 @@ def _each(name: str, type_: str, body: str) -> tuple[str, str]:
 
 @functools.cache
 def library() -> Library:
-    """A kernel for every operation and type."""
+    """Return a kernel for every operation and type."""
     kernels = [_each(f"{name}_{t}", t, text) for name, (types, text) in BINARY.items() for t in types]
     for name, types in SHARED.items():
         for t in types:
@@ -93,7 +93,7 @@ def run(name: str, *arrays: Array | int, threads: int = 32, order: str = "ascend
 
 
 def special(type_: str) -> Array:
-    """Values at which errors are likely."""
+    """Return values at which errors are likely."""
     dtype = np.dtype(TYPES[type_])
     if dtype.kind == "f":
         return np.array(FLOATS, dtype)
@@ -104,13 +104,13 @@ def special(type_: str) -> Array:
 
 
 def pairs(type_: str) -> tuple[Array, Array]:
-    """All pairs of special values."""
+    """Return all pairs of special values."""
     a, b = zip(*itertools.product(special(type_), repeat=2))
     return np.array(a, TYPES[type_]), np.array(b, TYPES[type_])
 
 
 def same(a: Array, b: Array) -> Array:
-    """Whether values are equal bit by bit, with all NaNs equal."""
+    """Return whether values are equal bit by bit. All NaNs are equal."""
     bits: Array = a.view(f"u{a.itemsize}") == b.view(f"u{b.itemsize}")
     bits |= (a != a) & (b != b)
     return bits
@@ -118,7 +118,7 @@ def same(a: Array, b: Array) -> Array:
 
 @functools.cache
 def on_the_cpu(name: str) -> Callable[..., None]:
-    """The CPU's operator applied to arrays."""
+    """Return the result of the CPU's operator on arrays."""
     function, shift, power = getattr(operators, name), name in ("shl", "shr"), name == "int_power"
 
     def loop(a: Array, b: Array, out: Array, one: Any, bits: int) -> None:
@@ -171,7 +171,7 @@ def test_floor_to_integers() -> None:
 
 
 def saturated(values: Array) -> int:
-    """The product of integers.
+    """Return the product of two integers with saturation.
 
     The product is 0 if a factor is 0. Otherwise the product is infinite if a factor is infinite, or if the magnitude of
     the product is at least 2^63 - 1.
@@ -184,7 +184,7 @@ def saturated(values: Array) -> int:
 
 
 def reduced(name: str, values: Array) -> Any:
-    """The expected reduction of values. min and max ignore NaN, and -0.0 is less than 0.0."""
+    """Return the expected reduction of values. min and max ignore NaN, and -0.0 is less than 0.0."""
     ufunc = {"add": np.add, "mul": np.multiply, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
              "any": np.maximum, "all": np.minimum}.get(name)
     if name == "mul" and values.dtype.itemsize == 8 and values.dtype.kind in "iu":

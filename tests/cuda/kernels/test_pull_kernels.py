@@ -1,4 +1,4 @@
-"""The kernels of full passes, run on the CPU over hand-written passes, against NumPy."""
+"""The kernels of full passes, run on the CPU over hand-written passes and compared with NumPy."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Kernel = tuple[str, tuple[int, ...]]
 
 @functools.cache
 def library() -> Library:
-    """A compiled library of every kernel for every sample."""
+    """Return a compiled library of every kernel for every sample."""
     wanted = [("segments", ()), ("finish", ()), ("finish_list", ()), ("pull_shards", ()),
               *(k for k in KERNELS if k[0] != "pull_shards")]
     entries = dict(entry(template, struct, *constants) for struct in SAMPLES for template, constants in wanted)
@@ -49,7 +49,7 @@ def library() -> Library:
 
 
 class Device:
-    """Launches kernels over one adjacency with the given order and number of threads."""
+    """A device for kernels over one adjacency, with a given order of lanes and number of threads."""
 
     def __init__(self, struct: str, rows: Rows, state: State, threads: int, order: str, seed: int) -> None:
         self.struct, self.rows, self.state, self.threads = struct, rows, state, threads
@@ -65,7 +65,7 @@ class Device:
         library().run(name, blocks, self.threads, args, shared, order=self.order, seed=self.seed)
 
     def run(self, template: str, constants: tuple[int, ...], low: int, high: int, blocks: int = 0) -> None:
-        """Run a pull kernel over items [low, high) with a number of blocks (default: as many as needed)."""
+        """Run a pull kernel over the items low..high - 1 with a number of blocks (default: as many as needed)."""
         struct = entry(template, self.struct, *constants)[0]
         cells = self._cells if template == "pull_shards" else 0
         shared = shared_bytes(template, self.gpu, self.threads, cells)
@@ -76,7 +76,7 @@ class Device:
         self.launch(struct, blocks, args if template != "finish" else (args[0], low, high), shared)
 
     def page(self, kernel: Kernel, low: int, high: int, blocks: int = 0) -> None:
-        """Process the vertices [low, high) that are not long."""
+        """Process the vertices low..high - 1, except long vertices."""
         template, constants = kernel
         if template == "pull_stream":
             count = self._row_blocks(low, high)
@@ -121,7 +121,9 @@ class Device:
 
 
 def mixed(rng: np.random.Generator, n: int, hub: bool) -> Rows:
-    """Rows of every length that some kernel handles separately, in random order; isolated vertices; a hub."""
+    """Return rows of every length that some kernel handles separately, in random order, and also isolated vertices and
+    a hub.
+    """
     degrees = rng.choice([0, 0, 1, 2, 3, 5, 9, 16, 31, 32, 33, 34, 64, 65, 100], n)
     for length in (1023, 1024, 1025, 1500, 2047, 2048, 2100)[: max(0, n // 20)]:
         degrees[rng.integers(n)] = length
@@ -131,10 +133,10 @@ def mixed(rng: np.random.Generator, n: int, hub: bool) -> Rows:
 
 
 def state_of(struct: str, rng: np.random.Generator, rows: Rows, cancel: bool = False) -> State:
-    """Initial values. If the pass has final vertices, some vertices are final.
+    """Return a state with initial values. If the pass has final vertices, some vertices are final.
 
-    cancel: mix large values of both signs with small ones, so that sums depend on the order, even after rounding to
-    f32.
+    cancel: whether large values of both signs are mixed with small values. Sums then depend on the order of the edges,
+    even after rounding to f32.
     """
     state = State(rng, rows, SAMPLES[struct].dtypes)
     if cancel:
@@ -146,7 +148,7 @@ def state_of(struct: str, rng: np.random.Generator, rows: Rows, cancel: bool = F
 
 def swept(struct: str, rows: Rows, kernel: Kernel, seed: int, threads: int = 256, cuts: tuple[int, ...] = (),
           blocks: int = 0, order: str = "random", cancel: bool = False) -> tuple[State, list[Array]]:
-    """The state after a full pass with a kernel in pages cut at `cuts`, and the results."""
+    """Run a full pass with a kernel in pages cut at `cuts`. Return the state, and the results."""
     state = state_of(struct, np.random.default_rng(seed), rows, cancel)
     device = Device(struct, rows, state, threads, order, seed)
     bounds = (0, *cuts, rows.n)
@@ -172,7 +174,7 @@ def check(struct: str, rows: Rows, state: State, seed: int, about: str) -> None:
 
 
 def seeds() -> Iterator[int]:
-    """Seeds of random graphs."""
+    """Yield seeds of random graphs."""
     return iter(range(SEED, SEED + 3))
 
 
@@ -204,7 +206,9 @@ def test_pages_and_launches_do_not_change_bits(struct: str) -> None:
 
 
 def test_bits_are_those_of_the_edges_in_order() -> None:
-    """A thread per vertex reduces edges in order, and so does pull_stream for rows that one thread reduces."""
+    """The results have the same bits as a reduction of the edges in order, if one thread reduces each row. This holds
+    for a thread per vertex, and for the rows that pull_stream gives to one thread.
+    """
     rows = random_rows(np.random.default_rng(SEED), np.arange(33).repeat(5))
     before = state_of("total", np.random.default_rng(SEED), rows)
     each = (before.values[rows.targets] * rows.weights).astype(np.float64)
@@ -224,7 +228,9 @@ def test_graphs_without_edges(kernel: Kernel) -> None:
 
 
 def test_rows_that_only_just_fit() -> None:
-    """Row blocks that begin with empty rows, end in a row of any length, or hold two rows for the whole block."""
+    """Results are right for row blocks of extreme shapes: they begin with empty rows, end in a row of any length, or
+    hold two rows that need a whole block each.
+    """
     for number, degrees in enumerate((
         [0] * 2047 + [1024], [2047, 16384], [1500, 400, 16384], [1200, 847, 1025], [16384, 16384], [2046, 1, 1024],
         [HUB, 3, HUB, 1025, 0, 0], [0] * 4096 + [7], [32] * 200, [33] * 200, [1024] * 5, [1025] * 5, [16385],
@@ -237,7 +243,8 @@ def test_rows_that_only_just_fit() -> None:
 
 @pytest.mark.parametrize("replicas", REPLICAS)
 def test_lanes_update_different_copies(replicas: int) -> None:
-    """Neighbouring edges are joined to different copies: to each copy, if a vertex has at least as many edges."""
+    """Neighbouring edges are joined to different copies. All copies are used if a vertex has at least that many edges.
+    """
     rows = mixed(np.random.default_rng(SEED), 200, hub=True)
     state = state_of("least", np.random.default_rng(SEED), rows)
     device = Device("least", rows, state, 64, "random", SEED)

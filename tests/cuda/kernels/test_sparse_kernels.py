@@ -1,4 +1,4 @@
-"""Sparse supersteps on an emulated GPU against fixpoints by NumPy, on difficult graphs."""
+"""Sparse supersteps on an emulated GPU, compared with fixpoints computed by NumPy, on difficult graphs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def device() -> Iterator[EmulatedDevice]:
 
 # ------------------------------------------------------------------------------------------------------------- graphs
 def random_arcs(seed: int, n: int = 300, degree: int = 4) -> Arcs:
-    """Random arcs, with one vertex of high degree and some without arcs."""
+    """Return random arcs. One vertex has a high degree, and some vertices have no arcs."""
     print("seed", seed)
     rng = np.random.default_rng(seed)
     m = n * degree
@@ -41,7 +41,9 @@ def random_arcs(seed: int, n: int = 300, degree: int = 4) -> Arcs:
 
 
 def hub_arcs(n: int = 400) -> Arcs:
-    """A vertex with far more arcs than one queue entry covers, in both directions, and a path attached to it."""
+    """Return the arcs of a hub in both directions, and of a path attached to the hub. The hub has far more arcs than
+    one queue entry covers.
+    """
     rng = np.random.default_rng(3)
     arms = sparse_layout.CHUNK * 3 + 17
     tails = np.concatenate([np.zeros(arms, np.int64), rng.integers(1, n, arms), np.arange(n - 1)])
@@ -50,12 +52,12 @@ def hub_arcs(n: int = 400) -> Arcs:
 
 
 def path_arcs(n: int) -> Arcs:
-    """The path 0 -> 1 -> 2 -> ... over n vertices."""
+    """Return the path 0 -> 1 -> 2 -> ... over n vertices."""
     return Arcs.of(n, np.arange(n - 1), np.arange(1, n), np.ones(n - 1))
 
 
 def long_arcs() -> Arcs:
-    """A vertex with more arcs than a segment."""
+    """Return arcs among which one vertex has more arcs than a segment."""
     rng = np.random.default_rng(4)
     n, arms = 700, 16384 + 100
     tails = np.concatenate([np.full(arms, 7), rng.integers(0, n, arms), rng.integers(0, n, n)])
@@ -65,7 +67,9 @@ def long_arcs() -> Arcs:
 
 # --------------------------------------------------------------------------------------------------------- references
 def relax(arcs: Arcs, start: NDArray[Any], weights: NDArray[Any]) -> tuple[NDArray[Any], list[int]]:
-    """The least fixpoint of x[head] = min(x[head], x[tail] + weight), and the changes in each superstep."""
+    """Return the least fixpoint of x[head] = min(x[head], x[tail] + weight), and the number of changes in each
+    superstep.
+    """
     values, changes = start.copy(), []
     while True:
         after = values.copy()
@@ -93,7 +97,7 @@ def distances(n: int, *sources: int) -> NDArray[np.float32]:
 
 
 def parents(arcs: Arcs, depth: NDArray[np.int32], source: int) -> NDArray[np.uint64]:
-    """For each vertex its depth, packed with the smallest neighbour that is one step nearer to the source."""
+    """Return for each vertex its depth, packed with the smallest neighbour that is one step nearer to the source."""
     best = np.full(len(depth), 0xFFFFFFFF, dtype=np.uint64)
     good = (depth[arcs.tails] != FAR) & (depth[arcs.tails] + 1 == depth[arcs.targets])
     np.minimum.at(best, arcs.targets[good], arcs.tails[good].astype(np.uint64))
@@ -112,7 +116,7 @@ def machine_of(
 
 
 def run(loop: PushLoop, room: int | None = None) -> list[Done]:
-    """Run a loop to its end."""
+    """Run a loop to its end; return the rows of its history."""
     rows = list(loop.advance(room))
     while rows[-1].active:
         rows += loop.advance(room)
@@ -254,7 +258,7 @@ def test_breadth_first_over_pages(device: EmulatedDevice) -> None:
 def test_cells_over_pages(device: EmulatedDevice, reading: str, graph: str) -> None:
     """Pushes into cells (accumulators for atomic operations) run the same supersteps over pages as over rows.
 
-    With "either", small frontiers need no pages.
+    With `reading="either"`, small frontiers need no pages.
     """
     arcs = random_arcs(52) if graph == "random" else hub_arcs()
     n, source = len(arcs.offsets) - 1, 5

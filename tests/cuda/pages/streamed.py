@@ -94,7 +94,7 @@ extern "C" __global__ void __launch_bounds__(256) visit_listed(
 
 def hub_graph(rng: np.random.Generator, n: int = 2000, hubs: Sequence[int] = (7, 120, 121),
               edges: int = 120_000) -> Graph:
-    """A random graph with hubs of about the length of a segment, vertices without edges, and weights."""
+    """Return a random graph with hubs of about the length of a segment, vertices without edges, and weights."""
     degrees = [SEGMENT + 1, 2 * SEGMENT, SEGMENT, 3 * SEGMENT + 5]
     dst = np.concatenate([np.full(degrees[k % 4], hub) for k, hub in enumerate(hubs)]
                          + [rng.integers(0, n, edges) // 3 * 3])  # fmt: skip
@@ -104,13 +104,15 @@ def hub_graph(rng: np.random.Generator, n: int = 2000, hubs: Sequence[int] = (7,
 
 
 def adjacency_of(graph: Graph) -> Adjacency:
-    """The in-adjacency of a graph, with weights."""
+    """Return the in-adjacency of a graph, with weights."""
     return graph.adjacency("in", ("weight",))
 
 
 @dataclass
 class Visits:
-    """Records of kernels in device memory: for each edge the number of reads, its target and its weight."""
+    """Arrays in device memory in which kernels record their reads: for each edge how often it was read, and the target
+    and the weight that were read.
+    """
 
     device: EmulatedDevice
     adjacency: Adjacency
@@ -133,19 +135,20 @@ class Visits:
             self.device.fill(buffer.pointer, buffer.nbytes, 0)
 
     def at(self, name: str) -> int:
-        """The address of an array."""
+        """Return the address of an array."""
         return self.buffers[name].pointer
 
     def prepare(self, name: str, blocks: int, args: Sequence[int], stream: Stream | None) -> None:
-        """Launch a kernel that is no template."""
+        """Launch a kernel that is not a template."""
         self.device.launch(self.kernels[entry(name)[0]], blocks, 64, args, 0, stream)
 
     def launch(self, name: str, blocks: int, args: Sequence[int], stream: Stream | None = None) -> None:
-        """Launch one of the kernels above."""
+        """Launch one of the kernels of this file."""
         self.device.launch(self.kernels[name], blocks, 64, args, 0, stream)
 
     def sweep(self, topology: Topology, use: str, transfer: Transfer | None = None) -> list[int]:
-        """Run a pass that reads every edge; returns the order of its pages."""
+        """Run a pass that reads every edge. Return the page numbers in the order in which the pass processed the pages.
+        """
         column = int(use == "weighted")
         arguments = (column, self.at("seen"), self.at("targets"), self.at("weights"))
         pages = []
@@ -161,7 +164,7 @@ class Visits:
         return pages
 
     def array(self, name: str, dtype: type[np.generic]) -> NDArray[np.generic]:
-        """The current values of an array."""
+        """Return the current values of an array."""
         buffer = self.buffers[name]
         values = np.empty(buffer.nbytes // np.dtype(dtype).itemsize, dtype=dtype)
         self.device.download(values, buffer.pointer)
@@ -178,14 +181,14 @@ USES = {"plain": Use(), "weighted": Use((COLUMN,))}
 
 def opened(visits: Visits, free: int, sharding: Sharding | None = None, page_size: int | None = 1 << 16,
            streams: int = 2) -> Topology:
-    """The topology with that many bytes of memory."""
+    """Return the topology with `free` bytes of device memory."""
     uses = USES | ({"shards": Use((), sharding)} if sharding else {})
     return Topology(visits.device, visits.prepare, visits.adjacency, uses, free, page_size, streams)
 
 
 def streamed(visits: Visits, slots: int, sharding: Sharding | None = None, page_size: int = 1 << 16,
              streams: int = 2) -> Topology:
-    """The topology with memory for exactly that many pages."""
+    """Return the topology with device memory for exactly `slots` pages."""
     uses = USES | ({"shards": Use((), sharding)} if sharding else {})
     arrays = stored_arrays(visits.adjacency, uses)
     whole = footprint(visits.adjacency, uses, arrays, 1 << 40, page_size)

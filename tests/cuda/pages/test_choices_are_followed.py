@@ -1,6 +1,6 @@
-"""Choices that change no result are still followed: several streams, and updates in place.
+"""The engine follows choices that change no result: several streams, and updates in place.
 
-The third one, copies of an accumulator, is in tests/cuda/kernels/test_pull_kernels.py.
+A third choice, the copies of an accumulator, is tested in tests/cuda/kernels/test_pull_kernels.py.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ pytestmark = needs_compiler
 
 
 class Noted(Topology):
-    """A topology that records the stream in which each page was processed, and whether the page was copied then."""
+    """A topology that records for each page the stream that processed it, and whether the page was copied for this."""
 
     seen: ClassVar[list[tuple[int, bool]]] = []
 
@@ -38,7 +38,9 @@ class Noted(Topology):
 def test_pages_are_copied_in_turn_by_all_streams(
     streams: int | None, used: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Memory has two slots, so that two streams are of use at most; cached pages have a stream of their own."""
+    """All streams copy pages in turn. Memory has two slots, so at most two streams are used for copies; cached pages
+    have another stream.
+    """
     monkeypatch.setattr(full_passes, "Topology", Noted)
     monkeypatch.setattr(Noted, "seen", [])
     options: dict[str, Any] = tight("pagerank", "skewed", "pull", transfer="pages")
@@ -55,7 +57,9 @@ def test_pages_are_copied_in_turn_by_all_streams(
 
 
 def test_loops_run_in_place_where_their_result_does_not_depend_on_order() -> None:
-    """In place, a distance travels along several edges in a superstep. A limit of supersteps prevents this."""
+    """With updates in place, a distance travels along several edges in one superstep. A limit of supersteps prevents
+    updates in place unless they are requested.
+    """
     graph, rounds = Graph.read("path:300,weights=1..9"), list[int]()
     cases: list[dict[str, Any]] = [{}, {"max_rounds": 1000}, {"max_rounds": 1000, "research": {"asynchronous": True}}]
     for more in cases:

@@ -1,4 +1,5 @@
-"""With `policy=gts`, a run reports for every round the time that the published cost models of GTS predict."""
+"""With `policy=gts`, the history of a run has for every round the time that the published cost models of GTS predict.
+"""
 
 from __future__ import annotations
 

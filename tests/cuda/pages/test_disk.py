@@ -1,4 +1,6 @@
-"""Pages from disk on an emulated GPU: results equal those of runs in memory, and no kernel reads a damaged page."""
+"""An emulated GPU gets pages from disk. Results equal the results of runs in memory, and no kernel reads a damaged
+page.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ PROGRAMS = (*STDLIB, *MORE) if EXHAUSTIVE else (
 
 
 def drawn(n: int = 260, edges: int = 7_000, seed: int = 5) -> RefGraph:
-    """A skewed directed graph of over 100 pages in each direction."""
+    """Return a skewed directed graph of over 100 pages in each direction."""
     rng = np.random.default_rng(seed)
     src, dst = (n * rng.random((2, edges)) ** 1.5).astype(np.int64)
     return RefGraph(n, src, dst, {"weight": ((src + 3 * dst) % 9 + 1).astype(np.float32) / 2}, True)
@@ -52,7 +54,7 @@ def given_of(name: str) -> Case:
 
 
 def in_memory(name: str, **options: Any) -> tuple[Result, int]:
-    """A run with all edges on the device, and its device memory in bytes."""
+    """Run a program with all edges on the device; return the result and the peak of device memory in bytes."""
     with emulated(name) as devices:
         result = engine_run(program(name), given_of(name), device="emulated", **options)
     return result, devices[0].most
@@ -61,7 +63,9 @@ def in_memory(name: str, **options: Any) -> tuple[Result, int]:
 def on_disk(
     name: str, memory: int | None, buffers: int = 2, kept: float = 0.0, seed: int = 0, **options: Any
 ) -> Result:
-    """A run on pages from disk. memory: bytes on the device; a smaller value than needed becomes the least possible."""
+    """Run a program on pages from disk. memory: bytes on the device; if they are too few, the least possible memory is
+    used.
+    """
     with streaming(buffers, kept), emulated(name, seed) as devices:
         graph = opened(to_graph(given_of(name).graph), PAGE, 0.0002 * (seed % 2))
         try:
@@ -80,9 +84,8 @@ def pages_of(kind: str = "in") -> int:
 
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in IN_MEMORY_ONLY])
 def test_every_program(name: str) -> None:
-    """Every program runs with half of the edges on the device, and with all edges.
-
-    In the second case, pages are read once.
+    """Every program runs with half of the edges on the device, and with all edges on the device. With all edges, each
+    page is read from disk once.
     """
     limits: dict[str, Any] = {"max_rounds": 6} if name in ("circuit", "heat", "neural") else {}
     want, most = in_memory(name, **limits)
@@ -112,7 +115,9 @@ def test_every_way(name: str, mode: str) -> None:
 
 
 def test_a_search_along_a_path_reads_each_page_about_once() -> None:
-    """The neighbours of a vertex are in one page, which stays on the device until another one is needed."""
+    """A page stays on the device until another page is needed. Along a path, the next vertex is nearly always in the
+    same page.
+    """
     graph, more = Graph.read("path:3000"), {"source": 0, "device": "emulated", "research": {"mode": "push"}}
     with emulated("bfs_tree") as devices:
         program("bfs_tree")(graph, max_rounds=1, **more)
@@ -128,7 +133,9 @@ def test_a_search_along_a_path_reads_each_page_about_once() -> None:
 
 @pytest.mark.parametrize("name", ["pagerank", "sssp"] if EXHAUSTIVE else ["katz"])
 def test_the_same_bits_for_every_ring(name: str) -> None:
-    """With deterministic kernels, the numbers of buffers and of pages in host and device memory change no bit."""
+    """With deterministic kernels, the result has the same bits for every number of buffers, and of pages in host and
+    device memory.
+    """
     want, most = in_memory(name, deterministic=True, max_rounds=3)
     for seed, (memory, buffers, kept) in enumerate(((most - 28_000, 2, 0.0), (most - 9_000, 3, 0.5), (None, 2, 2.0))):
         found = on_disk(name, memory, buffers, kept, seed, deterministic=True, max_rounds=3)
@@ -137,7 +144,7 @@ def test_the_same_bits_for_every_ring(name: str) -> None:
 
 
 def test_what_stays_is_not_read_again() -> None:
-    """No page is both on the device and in host memory, so that a pass reads only the remaining pages from disk."""
+    """No page is both on the device and in host memory. A pass therefore reads only the remaining pages from disk."""
     file = store_of(opened(to_graph(GRAPH), PAGE))
     whole = sum(file.nbytes("in", page) for page in range(pages_of()))
     with streaming(2, 0.5), emulated("spmv"):
@@ -150,7 +157,7 @@ def test_what_stays_is_not_read_again() -> None:
 # ------------------------------------------------------------------------------------------------------- page files
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page file of over 100 pages in each direction, with weights."""
+    """Return a page file of over 100 pages in each direction, with weights."""
     made = tmp_path_factory.mktemp("disk") / "r.vg"
     save(Graph.read("rmat:12,20", weights="1..9"), made, page_bytes=4096)
     assert PageFile.open(made).directory("out").count > 100
@@ -159,7 +166,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page file of few pages."""
+    """Return a page file of few pages."""
     made = tmp_path_factory.mktemp("disk") / "s.vg"
     save(Graph.read("rmat:9,8", weights="1..9"), made, page_bytes=4096)
     return made
@@ -174,7 +181,9 @@ def run_file(file: Path, name: str = "pagerank", memory: str | None = "450K", gp
 
 
 def test_a_file_within_both_budgets(path: Path) -> None:
-    """Host and device memory are both far smaller than the edges, and the ledger refuses nothing."""
+    """A file is streamed although host and device memory are both far smaller than its edges. The ledger refuses
+    nothing.
+    """
     want = program("pagerank")(Graph.read(path), max_rounds=2)
     found = run_file(path, max_rounds=2)
     assert found.read_bytes > 0
@@ -185,7 +194,9 @@ def test_a_file_within_both_budgets(path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["bfs", "sssp", "degree"])
 def test_files(small: Path, name: str) -> None:
-    """Files with separate or merged directions, and with weights of a narrower type than the program's."""
+    """The results are right for files with separate or merged directions, and with weights narrower than the weight
+    type of the program.
+    """
     given = {} if name == "degree" else {"source": 0}
     with streaming(2):
         found = run_file(small, name, None, 40_000, **given)
@@ -194,7 +205,7 @@ def test_files(small: Path, name: str) -> None:
 
 
 def test_rows_in_order_of_degree(tmp_path: Path) -> None:
-    """Rows are in the order of degree, not of ids, and the row of a hub takes several pages."""
+    """The results are right for rows in the order of degree, where the row of a hub takes several pages."""
     at = np.arange(30_000)
     hubs = Graph.from_edges(at % 900, np.where(at < 25_000, 101, at % 777), directed=False)
     save(hubs, tmp_path / "h.vg", layout="degree", page_bytes=1 << 14)
@@ -214,7 +225,9 @@ def flip(file: Path, at: int) -> None:
 
 
 def test_a_damaged_page_reaches_no_kernel(small: Path, tmp_path: Path) -> None:
-    """A damaged page gives one error that names the file and the page. A truncated file gives such an error, too."""
+    """A damaged page gives one error that names the file and the page. A truncated file also gives an error that names
+    the file.
+    """
     file = tmp_path / "x.vg"
     file.write_bytes(small.read_bytes())
     disk = Graph.open(file)
@@ -270,7 +283,7 @@ def test_a_page_that_cannot_be_read() -> None:
 
 
 def test_memory_that_cannot_be_locked(small: Path) -> None:
-    """If buffers cannot be page-locked, copies read the buffers immediately."""
+    """If buffers cannot be page-locked, the results are the same, since copies then read the buffers immediately."""
     class Refused(EmulatedDevice):
         def register(self, array: Any) -> int:
             return 0
@@ -292,7 +305,7 @@ def test_what_pages_from_disk_do_not_have(path: Path) -> None:
 
 
 def test_the_least_that_would_do(path: Path) -> None:
-    """The message names the least host memory and the least device memory."""
+    """The error message names the least host memory or device memory, and a run with this memory succeeds."""
     with pytest.raises(OutOfMemory, match=r"to stream them to a GPU .* budget is 50\.0 kB: give memory=") as refused:
         run_file(path, memory="50K")
     enough = re.search(r"--memory (\w+)", str(refused.value))

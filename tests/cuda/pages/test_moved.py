@@ -1,4 +1,6 @@
-"""The history has the bytes and pages that every superstep moved to the device, or read in place."""
+"""For every superstep, the history has the bytes and pages that were moved to the device, and those that were read in
+place.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,12 @@ Seen = list[tuple[str, int, Traffic]]
 
 
 def total(result: Result) -> Moved:
-    """The sum of all rounds."""
+    """Return the sum of the counts of all rounds."""
     return Moved(*(sum(getattr(row, name) for row in result.history) for name in Moved._fields))
 
 
 def checked(name: str, graph: str, watched: Seen, **options: Any) -> Result:
-    """Run a program, and compare the counts of the run with those of its topologies."""
+    """Run a program, and compare the counts of the run with the counts of its topologies."""
     watched.clear()
     result = run(name, graph, **options)
     assert_right(name, graph, result)
@@ -66,7 +68,7 @@ def test_each_engine_has_its_column(watched: Seen) -> None:
 @pytest.mark.parametrize(("name", "graph", "mode"), [
     ("sssp", "skewed", "push"), ("kcore_members", "sparse", "notify-pull")])
 def test_launches_of_many_supersteps_read_in_place(name: str, graph: str, mode: str, watched: Seen) -> None:
-    """No page is on the device, so every edge is read in place: 4 bytes for its neighbour, and 4 for a weight."""
+    """If no page is on the device, every edge is read in place: 4 bytes for the neighbour, and 4 bytes for a weight."""
     options = tight(name, graph, mode, transfer="direct")
     result = checked(name, graph, watched, **options)
     pushed = [row for row in result.history if row.mode == mode and not row.pages_copied + row.pages_cached]

@@ -1,4 +1,5 @@
-"""Supersteps over few vertices copy only the pages that they need; every way to read a page gives the same result."""
+"""Supersteps over few vertices copy only the pages that they need. Every method to read a page gives the same result.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ PAGE = 256
 
 
 class Watched(Topology):
-    """A topology that records the data that it moved."""
+    """A topology that counts the bytes and pages that it moves."""
 
     seen: ClassVar[list[tuple[str, int, Traffic]]] = []
     costs: ClassVar[Link] = Link()
@@ -41,7 +42,7 @@ class Watched(Topology):
 
 @pytest.fixture
 def watched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, Traffic]]:
-    """The data that the topologies of a run moved: kind, pages, traffic."""
+    """Return a list of the traffic of each topology of a run: its direction, its number of pages, and the traffic."""
     monkeypatch.setattr(Watched, "seen", [])
     monkeypatch.setattr(Watched, "costs", Link())
     monkeypatch.setattr(full_passes, "Topology", Watched)
@@ -49,7 +50,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, Traffic]]:
 
 
 def tight(name: str, graph: str, mode: str, **ways: Any) -> dict[str, Any]:
-    """Memory for exactly two pages of each adjacency direction."""
+    """Return options with memory for exactly two pages of each adjacency direction."""
     options = {"page_size": PAGE, "mode": mode, **ways}
     return {**options, "gpu_memory": least_memory(name, graph, **options)}
 
@@ -76,7 +77,8 @@ def test_every_way_to_reach_a_page(name: str, graph: str, mode: str, watched: li
 
 @pytest.mark.parametrize("name", ["bfs_tree", "sssp"])
 def test_rows_gathered_by_the_cpu(name: str, watched: list[tuple[str, int, Traffic]]) -> None:
-    """Long rows are in several pages, and a batch of gathered rows is smaller than the frontier."""
+    """The CPU gathers rows correctly if long rows are in several pages and a batch holds fewer rows than the frontier.
+    """
     graph = "long"
     options: dict[str, Any] = {"page_size": 8192, "mode": "push"}
     options["gpu_memory"] = least_memory(name, graph, **options, transfer="compact")
@@ -117,7 +119,7 @@ def test_a_superstep_of_one_vertex_brings_one_page(watched: list[tuple[str, int,
 
 
 def test_pages_with_much_to_do_are_copied_and_others_read_in_place(watched: list[tuple[str, int, Traffic]]) -> None:
-    """The costs of the link decide. In this test, two rows cost as much as a page."""
+    """The costs of the link decide which pages are copied. In this test, two rows cost as much as a page."""
     options = tight("bfs_tree", "skewed", "push", transfer="auto")
     watched.clear()
     Watched.costs = Link(start=0, copied=1e9, direct=1e9, touched=1e7)
@@ -146,7 +148,9 @@ def test_an_unknown_way_is_refused() -> None:
 
 
 def test_directions_that_are_read_once_or_never() -> None:
-    """Supersteps in priority order never pull, and a `require` over the weights runs once."""
+    """An adjacency direction that no loop reads gets no memory. Supersteps in priority order never pull, and a
+    `require` over the weights runs only once.
+    """
     graph, options = Graph.read("rmat:6"), Options(device="gpu")
     for name, present, read in (("sssp", {"weight"}, {"out"}), ("bfs", set[str](), {"in", "out"}),
                                 ("pagerank", set[str](), {"in"})):
@@ -156,7 +160,9 @@ def test_directions_that_are_read_once_or_never() -> None:
 def test_one_direction_on_the_device_and_the_other_streamed(
     watched: list[tuple[str, int, Traffic]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A search whose pushes find all edges on the device, while the edges of its early exits are streamed."""
+    """A search gives the right result if its pushes find all edges on the device, while the edges for pulls with early
+    exit are streamed.
+    """
     def uneven(sides: Any, uses: Any, free: int, page_size: int | None, *more: Any) -> dict[str, int]:
         whole = share_memory(sides, uses, 1 << 40, page_size)
         return {**whole, "in": whole["in"] - 1000}

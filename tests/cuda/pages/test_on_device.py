@@ -1,4 +1,6 @@
-"""Arrays of graphs stay on a GPU between calls: they are copied once, fit the budget, are released, and are shared."""
+"""Arrays of graphs stay on a GPU between calls. They are copied once, stay within the budget, are shared, and can be
+released.
+"""
 
 from __future__ import annotations
 
@@ -23,25 +25,25 @@ N, EDGES = 500, 9_000
 
 
 def drawn(seed: int, edges: int = EDGES) -> Graph:
-    """A random graph with weights, and with vertices without edges."""
+    """Return a random graph with weights, and with vertices without edges."""
     rng = np.random.default_rng(seed)
     src, dst = (N * rng.random((2, edges)) ** 2).astype(np.int64)
     return Graph.from_edges(src, dst, weight=rng.integers(1, 9, edges).astype(np.float32), n=N)
 
 
 def check(result: Result, expected: Result) -> None:
-    """Compare the results of a GPU with those of the CPU."""
+    """Compare the results of a GPU with the results of the CPU."""
     for name in expected.fields:
         np.testing.assert_allclose(result[name], expected[name], rtol=1e-5)
 
 
 def paths(graph: Graph, source: int, **options: Any) -> None:
-    """A search on the GPU, compared with the CPU."""
+    """Run a search on the GPU, and compare its result with the CPU."""
     check(program("sssp")(graph, source=source, device="emulated", **options), program("sssp")(graph, source=source))
 
 
 def kept(graph: Graph) -> int:
-    """The bytes that the GPU keeps of a graph."""
+    """Return the bytes that the GPU keeps of a graph."""
     return sum(copy.nbytes for copy in graph.on_device())
 
 
@@ -60,7 +62,7 @@ def test_later_calls_copy_nothing_of_the_graph() -> None:
         for source in (3, 140, 7):
             paths(graph, source)
     first, *later = opened
-    assert 8 * EDGES < first.uploaded < 14 * EDGES + 16 * N  # in-edges are there, but for their weights
+    assert 8 * EDGES < first.uploaded < 14 * EDGES + 16 * N  # in-edges are on the device, except their weights
     assert all(device.uploaded < EDGES for device in later)
     graph.release()
     assert (graph.on_device(), gpu.buffers) == ((), [])
@@ -203,7 +205,7 @@ def test_pickles_and_forked_processes_have_nothing() -> None:
 
 
 def test_devices_are_closed_in_order() -> None:
-    """A device without a GPU of its own keeps nothing."""
+    """If every run opens a new GPU, no arrays of the graph stay on a GPU after a run."""
     graph = drawn(11)
     with emulated("sssp") as opened:
         paths(graph, 1)

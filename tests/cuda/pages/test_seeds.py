@@ -1,4 +1,6 @@
-"""`benchmarks/seeds/run.py` on tiny graphs and the emulated device: every ablation runs, and shows what it measured."""
+"""`benchmarks/seeds/run.py` runs on tiny graphs and the emulated device. Every ablation runs and shows its
+measurements.
+"""
 
 from __future__ import annotations
 

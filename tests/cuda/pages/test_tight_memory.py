@@ -1,4 +1,4 @@
-"""Budgets that do not suffice for queues of frontiers: the run uses bitmaps, or full passes, and says so."""
+"""If the memory is too small for queues of frontiers, the run uses bitmaps or full passes, and reports this choice."""
 
 from __future__ import annotations
 

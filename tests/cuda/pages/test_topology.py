@@ -1,4 +1,5 @@
-"""Topology on a device: every edge is read once in any memory, budgets hold, and no page is copied needlessly."""
+"""The topology on a device: every edge is read once in any memory, budgets hold, and no page is copied unnecessarily.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +29,14 @@ SHARDING = Sharding(lambda density: 7 if density < 10 else 3,
 
 @pytest.fixture
 def seed(request: pytest.FixtureRequest) -> int:
-    """A seed, printed if the test fails."""
+    """Return a seed, and print it if the test fails."""
     chosen = int(np.random.default_rng().integers(1 << 30))
     print(f"seed {chosen}")
     return chosen
 
 
 def assert_seen(visits: Visits, weighted: bool, edges: NDArray[np.bool_] | None = None) -> None:
-    """Check that every edge (of `edges`) was read once, with its target and weight."""
+    """Check that every edge (or every edge in `edges`) was read once, with its target and weight."""
     adjacency = visits.adjacency
     asked = np.ones(len(adjacency), dtype=bool) if edges is None else edges
     assert np.array_equal(visits.array("seen", np.uint32), asked)
@@ -47,7 +48,7 @@ def assert_seen(visits: Visits, weighted: bool, edges: NDArray[np.bool_] | None 
 
 
 def closed(topology: Topology) -> None:
-    """Close the topology, and check that it has freed everything."""
+    """Close the topology, and check that all its memory is freed."""
     before = topology.layout.table_bytes + topology.layout.slot_bytes * max(1, topology.layout.slots)
     held = topology.device.allocated()
     topology.close()
@@ -343,7 +344,9 @@ def test_pages_with_little_to_do_are_read_directly() -> None:
 
 
 def test_the_published_choice() -> None:
-    """HyTGraph's example (figure 4), enlarged: the same active edges in few long rows, or in many short ones."""
+    """The choice agrees with HyTGraph's example (figure 4), which is enlarged here: the same number of active edges is
+    in few long rows, or in many short rows.
+    """
     edges = np.full(4, 8_388_608)
     vertices, active = np.array([100, 100_000, 2_000_000, 10]), np.array([3_200, 400_000, 8_000_000, 8_000_000])
     lines = np.array([150, 110_000, 2_100_000, 250_010])
@@ -358,7 +361,7 @@ def test_the_published_choice() -> None:
 # ------------------------------------------------------------------------------------------------------------ order
 @needs_compiler
 def test_work_of_the_caller_comes_before_and_after(seed: int) -> None:
-    """A pass adds to values that the caller's stream wrote earlier, and the caller reads the result afterwards."""
+    """A pass starts after the earlier work of the caller's stream, and ends before its later work."""
     visits = Visits(EmulatedDevice(seed), adjacency_of(hub_graph(np.random.default_rng(seed), hubs=())))
     topology = streamed(visits, 3, streams=3)
     for _ in range(5):  # clearing is queued on the default stream, and reading waits for that stream only

@@ -1,4 +1,5 @@
-"""Pushes whose frontiers are bitmaps, queued part by part, because queues of all vertices do not fit into memory."""
+"""Pushes with frontiers in bitmaps. They are queued part by part, since queues for all vertices do not fit into memory.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ GRAPHS = ("skewed", "long", "wide", "star", "messy", "no_edges")
 
 @pytest.fixture
 def parts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Make loops push by bitmaps where they can; returns a list that gets the number of parts of each superstep."""
+    """Make loops push by bitmaps where possible. Return a list to which each superstep appends its number of parts."""
     found: list[int] = []
     ranges = BitmapLoop._parts
 
@@ -39,7 +40,9 @@ def parts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.mark.parametrize("name", ["bfs", "sssp", "influence", "bipartite"])
 def test_right_with_resident_and_copied_pages(name: str, parts: list[int]) -> None:
-    """Programs with and without messages, early exit and full passes, with frontiers in one part and in several."""
+    """Results are right for programs with and without messages, early exit and full passes, and for frontiers in one or
+    several parts.
+    """
     modes = set[str]()
     for seed, graph in enumerate(GRAPHS):
         result = run(name, graph, seed)

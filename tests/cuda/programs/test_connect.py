@@ -1,4 +1,4 @@
-"""On a GPU, rule K also runs loops that copy values over a symmetric relation by components."""
+"""On a GPU, rule K also runs loops that copy values over a symmetric relation by connected components."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = needs_compiler
 
 
 def on_gpu(result: Result, other: Result) -> None:
-    """Assert that a result equals that of the CPU and that rule K was used."""
+    """Assert that a result equals the result of the CPU, and that rule K was used."""
     assert connected(result)
     assert_same(result, other)
 
@@ -35,7 +35,7 @@ def test_families(reduction: str, type_: str) -> None:
 @pytest.mark.parametrize("pages", [None, 4096])
 @pytest.mark.parametrize("seed", range(3))
 def test_random_graphs(seed: int, pages: int | None) -> None:
-    """Graphs with many components and a hub, resident and page by page."""
+    """Results are right on graphs with many components and a hub, both with resident edges and page by page."""
     print(f"seed {seed}")
     rng = np.random.default_rng(seed)
     n = 5_000
@@ -54,7 +54,7 @@ def test_random_graphs(seed: int, pages: int | None) -> None:
 
 @pytest.mark.parametrize("spec", ["path:9000", "star:40000", "grid:60x70", "kron:11"])
 def test_shapes(spec: str) -> None:
-    """Long chains of parents, a vertex with several segments, and ordinary graphs."""
+    """Results are right for long chains of parents, for a vertex with several segments, and for ordinary graphs."""
     graph, program = Graph.read(spec), load("components")
     with emulated("components"):
         result = program(graph, device="emulated")
@@ -65,7 +65,7 @@ def test_shapes(spec: str) -> None:
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_directions(domain: str) -> None:
-    """A gather over one direction is sufficient only in an undirected graph."""
+    """A gather over one direction permits rule K only in an undirected graph."""
     program, rng = copying("max", "i32", domain), np.random.default_rng(5)
     with emulated():
         for directed in (False, True):

@@ -1,4 +1,5 @@
-"""Declared reductions in the kernel `edge`, which joins them by compare-and-swap, against the interpreter."""
+"""Declared reductions in the kernel `edge`, which combines values by compare-and-swap, compared with the interpreter.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +45,9 @@ def test_shards_join_them(graph: str, replication: str | int) -> None:
 
 
 def test_a_sum_that_does_not_fit_is_refused() -> None:
-    """An overflow of 64 bits sets a bool next to the sum, in each copy of the cell and when copies are merged."""
+    """If a sum exceeds 64 bits, a flag next to the sum is set. This holds in each copy of the cell, and when copies are
+    merged.
+    """
     text = "program p\nreduction plus(a, b): i64 = a + b, identity 0\nvertex big: i64\n" \
            "vertex x: i64 = plus(u.big for u -> self)\n"
     src, dst = np.arange(1, 9), np.zeros(8, np.int64)

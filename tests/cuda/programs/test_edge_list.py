@@ -38,7 +38,9 @@ def _check(name: str, graph: str, seed: int, **options: Any) -> Any:
 
 @pytest.mark.parametrize("name", (*STDLIB, *MORE) if EXHAUSTIVE else (*CHEAP, *REFUSED))
 def test_every_program_is_run_or_refused(name: str) -> None:
-    """The graphs "messy" and "grid" have self-loops, parallel edges, and edges along which both ends receive."""
+    """Every program gives the right result or is refused, also on graphs with self-loops, parallel edges, and edges
+    along which both ends receive.
+    """
     if name in REFUSED:
         with pytest.raises(BindError, match=f"policy='wolfgraph' cannot run {name}: .*{REFUSED[name]}"):
             run(name, "messy", ahead=False, policy="wolfgraph")
@@ -50,7 +52,9 @@ def test_every_program_is_run_or_refused(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "stable"), [("sssp", True), ("pagerank", False), ("bfs", False)])
 def test_parts_are_streamed(name: str, stable: bool) -> None:
-    """A loop that runs in place repeats a part until it is stable, and so needs fewer supersteps."""
+    """A loop that runs in place repeats each part of the list until the part is stable, and therefore needs fewer
+    supersteps.
+    """
     whole = _check(name, "wide", 1)
     assert sum(row.pages_copied + row.pages_cached for row in whole.history) == 0
     least = least_memory(name, "wide", page_size=1024, policy="wolfgraph", ahead=False)
@@ -65,14 +69,15 @@ def test_parts_are_streamed(name: str, stable: bool) -> None:
 
 @pytest.mark.parametrize("places", [0, 16])
 def test_small_tables(monkeypatch: pytest.MonkeyPatch, places: int) -> None:
-    """Contributions to receivers without a place in the local table are joined in global memory."""
+    """Contributions to receivers without an entry in the local table are combined in global memory."""
     monkeypatch.setattr(listed_passes, "table_places", lambda cell: places)
     for name in ("sssp_tree", "pagerank"):
         _check(name, "dense", places)
 
 
 def test_the_edges_are_not_sorted(tmp_path: Path) -> None:
-    """The GPU gets the edges in the order of the file; a list made of adjacency lists gives the same results."""
+    """The GPU gets the edges in the order of the file. A list that is made from adjacency lists gives the same results.
+    """
     rng = np.random.default_rng(20261124)
     src, dst = rng.integers(0, 90, (2, 700))
     pairs = {"row": src, "col": dst, "data": np.ones(700, np.int8), "shape": (90, 90), "format": "coo"}

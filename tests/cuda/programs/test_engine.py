@@ -1,6 +1,6 @@
-"""The engine on an emulated GPU: every program gives the interpreter's result with every kernel, in every mode.
+"""On an emulated GPU every program gives the interpreter's result, with every kernel and in every mode.
 
-Modes, page sizes, streams and graphs vary from run to run so that all pairs of two settings occur. With
+Modes, page sizes, streams and graphs vary from run to run, so that all pairs of values of two settings occur. With
 VLANG_EXHAUSTIVE=1 every combination runs.
 """
 
@@ -43,7 +43,9 @@ EXHAUSTIVE = bool(os.environ.get("VLANG_EXHAUSTIVE"))
 
 
 def _settings(number: int) -> tuple[str, Way]:
-    """The graph and the options of run `number`; the periods have no common divisors except 1 and 2."""
+    """Return the graph and the options of run `number`. Each setting repeats after a number of runs; these periods have
+    no common divisors except 1 and 2.
+    """
     graph = SMALL[(number + number // 56) % len(SMALL)]
     mode, page = MODES[(number + number // 20) % len(MODES)], PAGES[number % len(PAGES)]
     return graph, {"mode": mode, "page_size": page, "streams": STREAMS[number % len(STREAMS)]}
@@ -87,7 +89,7 @@ def test_graphs_without_edges(name: str, graph: str) -> None:
     ("spmv", {"kernel": "virtual-warp-8"}),
 ])
 def test_long_rows(name: str, options: Way) -> None:
-    """Rows longer than SEGMENT are reduced segment by segment, and then combined."""
+    """Rows longer than SEGMENT are reduced segment by segment; then the segments are combined."""
     _check(name, "long", options, 5)
 
 
@@ -96,13 +98,13 @@ def test_long_rows(name: str, options: Way) -> None:
     ("sssp", "push"), ("sssp_tree", "push"), ("sswp", "auto"),
 ])
 def test_wide_frontiers(name: str, mode: str) -> None:
-    """The frontier has more vertices than a warp can stage."""
+    """Results are right if the frontier has more vertices than a warp can stage."""
     _check(name, "wide", {"mode": mode}, 2)
 
 
 @pytest.mark.parametrize("name", ["bfs", "components", "katz", "sssp_tree", "kcore_members"])
 def test_budgets(name: str) -> None:
-    """Edges are streamed with the least memory that works, and with a little more."""
+    """Results are right if edges are streamed with the least memory that works, and with slightly more."""
     mode = MODES[len(name) % len(MODES)]
     least = least_memory(name, "skewed", page_size=256, mode=mode)
     for seed, (more, streams) in enumerate([(0, 1), (0, 3), (900, 2), (3000, 0)]):

@@ -1,4 +1,6 @@
-"""Grouped gathers, and reductions over the vertices that point here, on an emulated GPU, against the interpreter."""
+"""Grouped gathers, and reductions over the vertices that point to a vertex, on an emulated GPU; compared with the
+interpreter.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ PAGES = (None, 64, 256)
 
 
 def _lanes(seed: int) -> AbstractContextManager[None]:
-    """An emulated device with an order of lanes drawn from `seed`."""
+    """Return an emulated device with an order of lanes drawn from `seed`."""
     return stand_in("emulated", lambda _, memory: EmulatedDevice(seed, memory or 1 << 28))
 
 
@@ -38,7 +40,7 @@ def test_vertices_that_point_here(program: Program) -> None:
 
 
 def test_many_point_at_one() -> None:
-    """A row of several segments; two runs have the same bits."""
+    """If the row of a vertex has several segments, two runs give the same bits."""
     case = long_case(25_000)
     graph = to_graph(case.graph)
     runs = []
@@ -59,16 +61,15 @@ def test_a_list_of_edges_has_no_such_rows() -> None:
 
 @pytest.mark.parametrize("program", [MOVES, KEYS, OVER], ids=lambda program: program.name)
 def test_groups(program: Program) -> None:
-    """Few graphs, as each density of edges needs kernels of its own."""
+    """The interpreter's results are obtained. The graphs are few, since each edge density needs kernels of its own."""
     graphs = (family("messy"), family("no_edges"), *([family("rmat", False)] if program is KEYS else []))
     for seed, graph in enumerate(graphs):
         check(program, Case(graph, {}, {}), seed, page_size=PAGES[seed % 3])
 
 
 def test_groups_of_rows_of_every_size() -> None:
-    """Rows for groups of lanes, a block in shared memory, block scratch, and several segments; some groups are long.
-
-    Two orders of the lanes give the same bits.
+    """Results are right for rows of every size class (groups of lanes, a block in shared memory, block scratch, several
+    segments) and for long groups. Two orders of the lanes give the same bits.
     """
     graph = hubs(200, {3: 15, 4: 90, 5: 340, 6: 3000, 9: SEGMENT, **HUBS["one hub"]}, 7)
     found = Case(graph, {}, {})

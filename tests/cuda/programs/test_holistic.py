@@ -1,4 +1,6 @@
-"""mode, mex, hindex, pick and common on an emulated GPU: scratch in shared memory, block scratch, and long vertices."""
+"""mode, mex, hindex, pick and common on an emulated GPU, with scratch in shared memory, block scratch, and long
+vertices.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ MODES = ("pull", "notify-pull", "auto")
 
 
 def case(program: Program, graph: RefGraph) -> Case:
-    """The program on the graph, with random fields."""
+    """Return the case of a program on the graph, with random fields."""
     rng = np.random.default_rng(1)
     fields = {"priority": rng.random(graph.n).astype(np.float32), "x": rng.integers(0, 12, graph.n).astype(np.int32),
               "y": (rng.integers(0, 9, graph.n) / 4).astype(np.float32)}  # fmt: skip
@@ -70,7 +72,9 @@ def test_families(name: str) -> None:
 @pytest.mark.parametrize("mode", ["pull", "notify-pull"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_rooms_of_every_size(name: str, mode: str) -> None:
-    """Vertices of each size class (groups of lanes, a block, block scratch, long rows), with rows cut by pages."""
+    """Results are right for vertices of each size class (groups of lanes, a block, block scratch, long rows), with rows
+    cut by pages.
+    """
     graph = hubs(200, {3: 15, 4: 90, 5: 340, 6: 800, 7: 3000, 8: 9000, 9: SEGMENT, **LONG["one hub"]}, 7)
     check(PROGRAMS[name], case(PROGRAMS[name], graph), 3, mode=mode, page_size=1 << 15, streams=2)
 
@@ -137,7 +141,9 @@ def test_rooms_are_part_of_the_budget() -> None:
 
 @pytest.mark.parametrize("structure", ["mode32", "mode64", "median32", "median64", "mex", "hindex"])
 def test_words(structure: str) -> None:
-    """Scratch sizes are even, for alignment, and sufficient. Block scratch is needed only beyond shared memory."""
+    """Scratch sizes are sufficient, and even numbers of words for alignment. Block scratch is needed only if shared
+    memory is too small.
+    """
     degrees = np.array([0, 1, 2, 31, 32, 33, 1000, SEGMENT, 40_000], dtype=np.uint64)
     words = scratch_words([structure], degrees)
     assert (words % 2 == 0).all()

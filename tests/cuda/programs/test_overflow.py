@@ -1,4 +1,4 @@
-"""Float sums that overflow their type on an emulated GPU are reported as on the CPU."""
+"""An emulated GPU reports float sums that overflow their type in the same way as a CPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Ranks that own an emulated GPU each: every allowed program gives the interpreter's result, through the host."""
+"""Each rank owns an emulated GPU and exchanges values through the host. Every allowed program gives the interpreter's
+result.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ DEVICES = "emulated:0,1,2"
 
 
 def on_ranks(name: str, graph: str, size: int, **options: Any) -> list[Result]:
-    """The results of all ranks, each with a GPU of its own."""
+    """Return the results of all ranks; each rank has a GPU of its own."""
     some = given(name, graph)
     assert some is not None
     with emulated(name, several=True):
@@ -45,7 +47,9 @@ def test_program(name: str) -> None:
 
 
 def test_the_same_bits_as_on_one_gpu() -> None:
-    """Ranges end inside of blocks of a reduction. Each rank takes a GPU of its machine."""
+    """The bits are the same as on one GPU, although ranges end inside of blocks of a reduction. Each rank uses a GPU of
+    its own machine.
+    """
     asked: dict[str, Any] = {"deterministic": True, "max_rounds": 3, "mode": "pull"}
     first = run("pagerank", "wide", **asked)
     found = on_ranks("pagerank", "wide", 3, **asked)
@@ -57,7 +61,7 @@ def test_the_same_bits_as_on_one_gpu() -> None:
 
 
 def test_refused() -> None:
-    """Options that ranks with GPUs do not have are refused with the reason."""
+    """Options that ranks with GPUs do not support are refused with the reason."""
     graph = Graph.read("karate")
     calls: list[tuple[dict[str, Any], str]] = [
         ({"device": "auto"}, "machines may differ"), ({"device": "gpu", "memory": "1G"}, "memory"),

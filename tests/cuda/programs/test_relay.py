@@ -1,4 +1,4 @@
-"""Notify-pull with many supersteps per launch: the interpreter's results, with few launches."""
+"""Notify-pull with many supersteps per launch gives the interpreter's results with few launches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = needs_compiler
 
 
 def loops_of(name: str) -> tuple[LoopSpec, ...]:
-    """The loops of a program on a GPU."""
+    """Return the loops of a program on a GPU."""
     compiled = program(name)
     columns = frozenset(edge.name for edge in compiled.edges)
     return compiled.plan(columns, frozenset(f.name for f in compiled.fields if f.required), target="cuda").loops
@@ -62,7 +62,9 @@ def test_programs(name: str, graphs: tuple[str, ...]) -> None:
 
 
 def test_a_long_thin_phase_is_one_launch() -> None:
-    """Peel a path from both ends, two vertices per superstep, until it is empty or the limit is reached."""
+    """One launch peels a path from both ends, two vertices per superstep, until the path is empty or the limit is
+    reached.
+    """
     graph = Graph.read("path:60,directed=false")
     with emulated() as opened:
         for most in (100, 4):  # the limit of 4 stops after whole supersteps

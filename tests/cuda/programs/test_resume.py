@@ -1,4 +1,4 @@
-"""Rule I on an emulated GPU: a resumed run ends in the state of a run on the new graph."""
+"""Rule I on an emulated GPU: a resumed run ends in the same state as a run on the new graph."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_as_anew(name: str) -> None:
 
 
 def test_derived() -> None:
-    """Resume katz, for which rule D derives a delta form."""
+    """A run of katz, for which rule D derives a delta form, can be resumed."""
     for seed in range(3):
         graph, matrix, _ = drawn(seed)
         alpha = 0.5 / max(1.0, float(graph.in_degree.max()))

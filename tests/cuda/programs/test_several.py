@@ -1,4 +1,6 @@
-"""Several emulated GPUs: every program gives the interpreter's result, and deterministic runs the bits of one GPU."""
+"""Several emulated GPUs: every program gives the interpreter's result, and deterministic runs give the same bits as one
+GPU.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ KERNELS = ("auto", "thread", "virtual-warp-8", "warp-segmentation", "stream", "e
 
 @pytest.mark.parametrize("name", STDLIB)
 def test_program(name: str) -> None:
-    """Resident and streamed edges, and every kernel; graphs of fewer vertices than a warp leave GPUs without any."""
+    """Every program is right with resident and streamed edges, and with every kernel. If a graph has fewer vertices
+    than a warp, some GPUs have no vertices.
+    """
     start = STDLIB.index(name)
     for seed in (start, start + 1, start + 4):
         graph = GRAPHS[seed % len(GRAPHS)]
@@ -46,7 +50,9 @@ def test_program(name: str) -> None:
 
 @pytest.mark.parametrize("name", STDLIB)
 def test_policy(name: str) -> None:
-    """Programs run by a policy, or are refused by it as on one GPU. With VLANG_EXHAUSTIVE, by every policy."""
+    """A policy runs or refuses the same programs as on one GPU. With VLANG_EXHAUSTIVE, every program is tried with
+    every policy.
+    """
     start = STDLIB.index(name)
     plan = program(name).plan(frozenset({"weight"} & {edge.name for edge in program(name).edges}), target="cuda")
     for at, policy in enumerate(POLICIES):
@@ -71,7 +77,9 @@ def assert_same(first: Result, again: Result) -> None:
 
 @pytest.mark.parametrize("name", APPROXIMATE)
 def test_the_same_bits_as_on_one_gpu(name: str) -> None:
-    """Ranges end inside of blocks of a reduction; strips of a warp, long rows and sums keep their order."""
+    """The bits are the same as on one GPU, although ranges of vertices end inside of blocks of a reduction. The order
+    within strips of a warp, long rows and sums does not change.
+    """
     for graph, kernel, device in (("wide", "auto", THREE), ("skewed", "warp-segmentation", TWO), ("long", "auto", TWO)):
         asked: dict[str, Any] = {"deterministic": True, "max_rounds": 3, "kernel": kernel, "mode": "pull"}
         first = run(name, graph, **asked)
@@ -86,7 +94,9 @@ def test_sweeps_scratch_and_both_directions(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "graph"), [("sssp", "sparse"), ("bfs", "wide")])
 def test_what_exchanges_send(name: str, graph: str) -> None:
-    """Vertex refinement sends what MS sends less the values that did not change, and all give the same bits."""
+    """Vertex refinement (vr) sends the same values as ms, except values that did not change. All exchanges give the
+    same bits.
+    """
     asked: dict[str, Any] = {"deterministic": True, "device": TWO, "max_rounds": 6, "mode": "pull"}
     all_, subset, refined = (run(name, graph, exchange=one, **asked) for one in ("all", "ms", "vr"))
     assert_same(all_, subset)
@@ -101,7 +111,7 @@ def test_what_exchanges_send(name: str, graph: str) -> None:
 
 
 def test_refined_values_are_sent_in_the_form_of_fewest_bytes() -> None:
-    """A wide frontier takes a bitmap, a narrow one a list, and the first exchange all values."""
+    """A wide frontier is sent with a bitmap, a narrow frontier as a list, and the first exchange sends all values."""
     some = given("sssp", "sparse")
     assert some is not None
     with emulated("sssp", several=True) as opened:
@@ -111,7 +121,7 @@ def test_refined_values_are_sent_in_the_form_of_fewest_bytes() -> None:
 
 
 def test_direct_copies_decide_the_exchange() -> None:
-    """Refinement pays where copies go through host memory."""
+    """Vertex refinement is chosen if copies go through host memory, and ms if they are direct."""
     direct, staged = (run("sssp", "sparse", device=TWO, unified=unified) for unified in (True, False))
     assert "exchange ms: all GPUs reach each other" in direct.device_reason
     assert "exchange vr: copies between some GPUs go through host memory" in staged.device_reason
@@ -137,7 +147,9 @@ def given_edges(graph: str) -> int:
 
 
 def test_mode_and_memory_decide_on_frontiers() -> None:
-    """Full passes where these are asked for, or where the edges by sender do not fit."""
+    """A run uses full passes if the options require them, or if the edges by sender do not fit into memory. The results
+    have the same bits.
+    """
     asked: dict[str, Any] = {"device": TWO, "deterministic": True}
     pushed = run("sssp", "wide", **asked, mode="push")
     assert {row.mode for row in pushed.history} == {"push"}
@@ -149,7 +161,9 @@ def test_mode_and_memory_decide_on_frontiers() -> None:
 
 
 def test_a_bound_of_priorities_for_all_gpus() -> None:
-    """The first step is the mean increase; steps double while supersteps have few edges, and never stand still."""
+    """The first step of the bound is the mean increase. Steps double while supersteps have few edges, and every step
+    increases the bound.
+    """
     shared = SharedBound()
     shared.lift(3.0, 2.5)
     assert (shared.bound, shared.delta) == (5.5, 2.5)
@@ -166,7 +180,9 @@ def test_a_bound_of_priorities_for_all_gpus() -> None:
 
 
 def test_streamed() -> None:
-    """Each GPU has too little memory for its edges, and copies pages in each superstep."""
+    """The bits are the same as on one GPU if each GPU has too little memory for its edges and copies pages in each
+    superstep.
+    """
     asked: dict[str, Any] = {"deterministic": True, "max_rounds": 3, "mode": "pull", "page_size": 2048}
     least = least_memory("pagerank", "wide", device=TWO, **asked)
     assert_same(run("pagerank", "wide", **asked), run("pagerank", "wide", device=TWO, gpu_memory=least, **asked))

@@ -1,4 +1,4 @@
-"""Which columns are read as numbers, and the treatment of cells that are not numbers."""
+"""The columns that are read as numbers, and the treatment of cells that are not numbers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def refused(text: str, **options: Any) -> str:
-    """The first line of the error message, without the file's name."""
+    """Return the first line of the error message, without the name of the file."""
     Path("g").write_text(text)
     with pytest.raises(GraphError) as caught:
         read_edges("g", threads=2, **options)
@@ -38,7 +38,7 @@ def refused(text: str, **options: Any) -> str:
 
 
 def columns(text: str, **options: Any) -> dict[str, list[float]]:
-    """The columns that are read, by name."""
+    """Return the columns that are read, by name."""
     Path("g").write_text(text)
     return {name: values.tolist() for name, values in read_edges("g", threads=2, **options).columns.items()}
 
@@ -88,7 +88,7 @@ def test_a_weight_that_is_no_number_is_an_error(name: str, packed: bool, here: P
 
 
 def test_gzip_members_and_padding_may_end_anywhere(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever part of the next member has been read when a member ends."""
+    """A gzip file is read correctly, wherever its members and its padding end within the pieces that are read."""
     (here / "g").write_bytes(gzip.compress(b"1 2\n") + b"\0" * 5 + gzip.compress(b"2 3\n") + gzip.compress(b"3 4\n"))
     for piece in range(1, 12):
         monkeypatch.setattr("vlang.runtime.graph.read.source._PIECE", piece)
@@ -264,7 +264,7 @@ def test_attributes_of_networkx_that_are_left_out() -> None:
 
 @pytest.fixture
 def tiny_chunks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Windows of a few lines, so that every kind of boundary occurs."""
+    """Set windows of a few lines, so that every kind of boundary occurs."""
     with monkeypatch.context() as patch:
         patch.setattr(Space, "chunk", 32)
         patch.setattr(Space, "window", 256)

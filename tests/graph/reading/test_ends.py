@@ -1,4 +1,4 @@
-"""Which columns of a text are source and target, and which vertices without edges a graph has."""
+"""The choice of source and target among the columns of a text, and the vertices without edges in a graph."""
 
 from __future__ import annotations
 

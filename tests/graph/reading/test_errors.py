@@ -1,4 +1,4 @@
-"""Every kind of fault in a file, and its complete error message."""
+"""Every kind of fault in a file has an error message, which is compared completely."""
 
 from __future__ import annotations
 
@@ -293,7 +293,8 @@ def test_wrong_content(name: str, here: Path) -> None:
 
 
 def test_messages_do_not_depend_on_windows(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Windows and chunks of a few lines give the same messages, with the same line numbers, after many good lines."""
+    """With windows and chunks of a few lines, the messages and line numbers are the same, even after many good lines.
+    """
     many = b"1 2\n" * 400
     late = {
         "return": (many + b"3 4\r5 6\n7 8\n", "g, line 401: "),

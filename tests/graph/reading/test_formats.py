@@ -1,4 +1,4 @@
-"""A small file of each format and style: all data read from it are compared with the expected ones."""
+"""A small file of each format and style is read; all data are compared with the expected data."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ CASES = {
 
 
 def listed(path: Path, **options: Any) -> tuple[list[tuple[Any, Any]], list[Any], dict[str, list[Any]], bool]:
-    """The edges in the user's ids, the ids, the columns, and whether the graph is directed."""
+    """Return the edges in the user's ids, the ids, the columns, and whether the graph is directed."""
     read = read_edges(path, threads=2, **options)
     assert read.src.dtype == read.dst.dtype == np.uint32
     ids = read.ids.values.tolist()
@@ -182,7 +182,9 @@ def _zstd(text: bytes) -> bytes:
 
 @pytest.mark.parametrize(("name", "pack"), [("bzip2", bz2.compress), ("xz", lzma.compress), ("zstd", _zstd)])
 def test_texts_packed_in_several_streams(name: str, pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
-    """Streams end within lines, and are longer than a window; zeros may follow bzip2 and xz."""
+    """Packed texts are read correctly if streams end within lines or are longer than a window, and if zeros follow
+    bzip2 and xz data.
+    """
     ends = np.random.default_rng(5).integers(0, 10**9, (60_000, 2))
     text = "".join(f"{u} {v}\n" for u, v in ends.tolist()).encode()
     cut = len(text) // 2 + 3
@@ -248,7 +250,7 @@ def test_notes_say_what_was_read(content: bytes, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("members", [1, 3])
 def test_repetitions_far_apart_in_gzip(members: int, tmp_path: Path) -> None:
-    """Deflate data may refer back up to 32 KiB, in each member of a gzip file."""
+    """Deflate data that refer back up to 32 KiB are read correctly in each member of a gzip file."""
     rng = np.random.default_rng(members)
     ends = np.tile(rng.integers(10_000, 99_999, (2200, 2)), (3, 1))  # the same 26 kB three times
     text = "".join(f"{u} {v}\n" for u, v in ends.tolist()).encode()
@@ -259,9 +261,8 @@ def test_repetitions_far_apart_in_gzip(members: int, tmp_path: Path) -> None:
 
 
 def test_the_memory_of_reading_ends_with_the_windows() -> None:
-    """Reading a small text needs memory in proportion to the text.
-
-    Reading a large text needs a constant amount: two windows, and the rows of one window.
+    """To read a small text, memory in proportion to the text is needed. For a large text the amount is constant: two
+    windows, and the rows of one window.
     """
     sizes = [1 << k for k in range(10, 45)]
     needs = [reading_bytes(2, 3, size) for size in sizes]

@@ -1,4 +1,4 @@
-"""Texts that look like edge lists but are not, and ids and numbers that look alike but differ."""
+"""Texts that resemble edge lists but are not, and ids and numbers that look the same but differ."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ METIS = {
 
 @pytest.mark.parametrize("text", METIS.values(), ids=METIS)
 def test_metis_is_recognised_or_refused(text: str, tmp_path: Path) -> None:
-    """A METIS file that could also be a list of edges is read as METIS only if its name ends in .graph."""
+    """A METIS file that could also be an edge list is read as METIS only if its name ends in .graph."""
     named = Graph.read(written(tmp_path, "x.graph", text))
     counts = next(line for line in text.splitlines() if line[0] != "%").split()
     assert (named.n, named.m, named.directed) == (int(counts[0]), 2 * int(counts[1]), False)
@@ -114,7 +114,8 @@ def test_cr_inside_of_a_line_is_refused(text: bytes, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_cr_inside_of_a_line_is_refused_wherever_it_is(packed: bool, tmp_path: Path) -> None:
-    """A CR is found also after the first window of text and at the boundaries of the searched pieces."""
+    """A CR within a line is refused, even after the first window of text and at the boundaries of the searched pieces.
+    """
     for end in (b"\n", b"\r\n"):
         lines = [b"%07d %07d" % (i, i + 1) + end for i in range(700_000)]
         lines[650_000] = b"7 \r8" + end
@@ -204,9 +205,9 @@ def test_utf32(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_byte_order_marks(packed: bool, tmp_path: Path) -> None:
-    """A mark at the beginning of a file is skipped.
+    """A byte order mark at the start of a file is skipped.
 
-    A mark before another line is refused, since it would become an invisible part of an id.
+    A mark at the start of another line is refused, since it would become an invisible part of an id.
     """
     mark = b"\xef\xbb\xbf"
     def kept(text: bytes) -> bytes:
@@ -252,7 +253,11 @@ def test_what_is_clear_makes_no_warning(text: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", sorted({*SUFFIXES, ".vg", ".npz"} - {".txt", ".csv", ".tsv"}))
 def test_a_text_under_the_name_of_another_format(suffix: str, tmp_path: Path) -> None:
-    """Such a file was read as edges with no more than a note: the words of a broken page file became vertices."""
+    """A text whose name ends like another format gives a warning.
+
+    An earlier version read such files as edges with a mere note, so that the words of a broken page file became
+    vertices.
+    """
     (warning,) = Graph.read(written(tmp_path, f"x{suffix}", "not a graph\n")).warnings
     assert warning.startswith(f"{tmp_path}/x{suffix}: the name ends in {suffix}, as if the file were ")
 

@@ -1,4 +1,4 @@
-"""Files of METIS and of the GAP Benchmark Suite: the graphs that are read, and the messages for wrong files."""
+"""Files of METIS and of the GAP Benchmark Suite: the graphs that are read, and the messages about wrong files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def listed(graph: Graph) -> list[tuple[Any, ...]]:
 
 
 def gap(path: Path, n: int, rows: list[list[Any]], directed: bool) -> Path:
-    """Write a file as `writer.h` of GAP does. `rows` are lists of neighbours, or of (neighbour, weight)."""
+    """Write a file in the same format as `writer.h` of GAP. `rows` are lists of neighbours, or of (neighbour, weight).
+    """
     body = b""
     columns: list[list[Any]] = [[] for _ in range(n)] if directed else []
     for u, row in enumerate(rows if directed else []):
@@ -88,7 +89,7 @@ def test_wrong_metis(text: str, message: str, tmp_path: Path) -> None:
 
 
 def test_a_line_too_many_at_the_start_of_a_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The lines of all vertices are in the pieces before it."""
+    """A surplus line is refused, even if the lines of all vertices are in earlier pieces."""
     monkeypatch.setattr("vlang.runtime.graph.formats.metis._PIECE", 2)
     (tmp_path / "a.graph").write_text("2 1\n2\n1\n1\n")
     with pytest.raises(GraphError, match=re.escape("line 4: a line of neighbours after that of vertex 2")):

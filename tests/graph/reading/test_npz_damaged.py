@@ -1,4 +1,4 @@
-"""Graphs as .npz with wrong contents: each gives one error that names the fault, before memory is allocated."""
+"""Graphs as .npz with wrong contents give one error that names the fault, before memory is allocated."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ OWN: dict[str, tuple[dict[str, Any], str]] = {
 
 
 def test_large_arrays_that_several_threads_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every damaged or missing byte is found, wherever blocks begin."""
+    """Every damaged or missing byte of a large array is found, wherever the blocks of the threads begin."""
     monkeypatch.setattr(archive, "_LARGE", 1)
     rng, path = np.random.default_rng(3), tmp_path / "graph.npz"
     Graph.from_edges(rng.integers(0, 50, 400), rng.integers(0, 50, 400), weight=rng.random(400)).save(path)
@@ -108,7 +108,8 @@ def test_a_graph_with_wrong_arrays(changed: dict[str, Any], why: str, tmp_path: 
 
 
 def test_rows_under_a_seal_are_not_compared_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that vlang wrote is read without the test of its edges. A seal that does not fit does not count."""
+    """The edges of a file that vlang wrote are not compared again. If the seal of the file is wrong, they are compared.
+    """
     path, looked = tmp_path / "g.npz", list[int]()
     rng = np.random.default_rng(12)
     graph = Graph.from_edges(*rng.integers(0, 50, (2, 400)), directed=False, weight=rng.random(400))
@@ -247,7 +248,9 @@ def test_nothing_is_allocated_that_does_not_fit(tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.parametrize("name", ["indices", "data"])
 def test_what_is_wrong_is_found_before_large_arrays_are_read(name: str, tmp_path: Path) -> None:
-    """A small file whose arrays are large when unpacked, in the header or behind it, takes no memory."""
+    """A small file with arrays that are large when unpacked is refused without much memory. The size may be in the
+    header or in the data.
+    """
     arrays: dict[str, Any] = {
         "format": np.array(b"csr"), "shape": np.array([3, 3]), "indptr": np.array([0, 1, 2, 2]),
         "indices": np.array([1, 2], np.int32), "data": np.ones(2), name: np.zeros(1 << 24, np.int32),

@@ -81,7 +81,7 @@ def test_wrong_files(text: str, message: str, tmp_path: Path) -> None:
 
 
 def test_a_small_file_that_becomes_large_is_refused_by_the_budget(tmp_path: Path) -> None:
-    """A megabyte of compressed blanks is not unpacked beyond the budget."""
+    """A compressed megabyte of blanks is not unpacked beyond the memory budget."""
     text = b"graph [\n" + b" " * (32 << 20) + b"]\n"
     (tmp_path / "g.gz").write_bytes(gzip.compress(text, 1))
     with budget(256 << 20), pytest.raises(OutOfMemory, match="a graph that NetworkX reads"):
@@ -109,7 +109,7 @@ def test_json_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_texts_in_several_files(tmp_path: Path) -> None:
-    """Each file may repeat the header, and messages name the file and its line."""
+    """Each file may repeat the header, and messages name the file and the line in this file."""
     folder = tmp_path / "parts"
     folder.mkdir()
     parts = ["# c\nsource,target,w\n1,2,5\n2,3,6", "source,target,w\n3,4,7\n", "", "4,5,8\n"]

@@ -1,4 +1,4 @@
-"""Random edge lists, written in random styles and cut into tiny chunks, against a parser in plain Python."""
+"""Random edge lists, written in random styles and cut into tiny chunks, compared with a parser in plain Python."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ WEIGHT = st.one_of(
 
 @dataclass(frozen=True)
 class Style:
-    """The style in which a list is written.
+    """The style in which an edge list is written.
 
     Attributes:
         separator: the text between columns.
@@ -50,7 +50,7 @@ class Style:
         packed: whether the file is compressed by gzip.
         header: whether the first line names the columns.
         noise: comments and blank lines between the lines.
-        threads: how many threads read.
+        threads: the number of threads that read.
     """
 
     separator: str
@@ -78,7 +78,7 @@ STYLE = st.builds(
 
 @pytest.fixture(autouse=True)
 def tiny_chunks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Windows of a few lines, so that every kind of boundary occurs."""
+    """Set windows of a few lines, so that every kind of boundary occurs."""
     with monkeypatch.context() as patch:
         patch.setattr(Space, "chunk", 48)
         patch.setattr(Space, "window", 640)
@@ -98,14 +98,14 @@ def write(rows: list[list[str]], style: Style, path: Path) -> None:
 
 def check(edges: list[tuple[Any, Any]], columns: list[list[float]], names: list[str], style: Style,
           path: Path) -> None:  # fmt: skip
-    """Check that reading the file gives these edges in order, sorted ids, and numbers that are exact to the bit.
+    """Check that a graph read from the file has these edges in order, sorted ids, and numbers with the same bits.
 
     Args:
         edges: both ends of each edge.
         columns: the values of each edge.
         names: the names of the columns.
         style: the style of the file.
-        path: where the file is written.
+        path: the path to which the file is written.
     """
     read = read_edges(path, threads=style.threads)
     ids = read.ids.values.tolist()
@@ -152,7 +152,7 @@ def test_quoted_texts(edges: list[tuple[str, str]], style: Style) -> None:
 
 
 def numbers_of(tokens: list[str]) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], int]:
-    """The numbers parsed from tokens, and how many tokens the kernel left to Python."""
+    """Return the numbers parsed from tokens, and the number of tokens that the kernel left to Python."""
     lines = "".join(f"1 2 {token}\n" for token in tokens).encode()
     text = np.frombuffer(lines + bytes(READ_AHEAD), dtype=np.uint8)
     fields = (Field("", Role.SOURCE), Field("", Role.TARGET), Field("w", Role.FLOAT))
@@ -163,7 +163,9 @@ def numbers_of(tokens: list[str]) -> tuple[np.ndarray[tuple[int], np.dtype[np.fl
 
 
 def test_floats_are_rounded_correctly() -> None:
-    """Random digits and exponents, halfway cases and the ends of the range, equal to Python's float() to the bit."""
+    """Floats with random digits and exponents, halfway cases and the ends of the range have the same bits as in
+    Python's float().
+    """
     seed = 20261120
     print("seed", seed)
     rng = np.random.default_rng(seed)
@@ -197,7 +199,9 @@ def test_few_floats_are_left_to_python() -> None:
 
 
 def test_integers_of_every_length() -> None:
-    """Integers of up to 18 digits, which the small kernel reads, and longer ones; any separator, and leading zeros."""
+    """Integers of up to 18 digits, which the small kernel reads, and longer integers are right, with any separator and
+    with leading zeros.
+    """
     rng = np.random.default_rng(20261121)
     tokens = [f"{rng.integers(10 ** (digits - 1), 10**digits)}" for digits in range(1, 19) for _ in range(20)]
     tokens += ["0", "00000000", "000000001", "0" * 10 + "12345678", "9" * 8, "9" * 16, "9" * 18, str(2**63 - 1)]

@@ -1,4 +1,4 @@
-"""Published graphs, if available, against the counts published with them."""
+"""Published graphs, if available, have the numbers of vertices and edges that were published with them."""
 
 from __future__ import annotations
 

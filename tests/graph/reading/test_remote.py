@@ -1,4 +1,4 @@
-"""Graphs behind URLs: fsspec's files in memory, a local server with TLS, and the URLs that are refused."""
+"""Graphs at URLs: files of fsspec in memory, a local server with TLS, and the URLs that are refused."""
 
 from __future__ import annotations
 

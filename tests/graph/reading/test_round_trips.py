@@ -1,4 +1,5 @@
-"""Graphs that are written to a file of every format and read again: the same vertices, edges, columns and direction."""
+"""Graphs that are written to a file of each format and read again have the same vertices, edges, columns and direction.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ WEIGHTS = {
 
 @st.composite
 def graphs(draw: st.DrawFn) -> Graph:
-    """Small graphs with isolated vertices, self-loops, parallel edges and at most one column."""
+    """Draw small graphs with isolated vertices, self-loops, parallel edges and at most one column."""
     kind = draw(st.sampled_from(sorted(IDS)))
     ids: list[Any] = draw(st.lists(IDS[kind], min_size=1, max_size=8, unique=True))
     if kind == "texts":
@@ -54,7 +55,7 @@ def graphs(draw: st.DrawFn) -> Graph:
 
 
 def edges_of(graph: Graph, ids: bool) -> Counter[tuple[Any, ...]]:
-    """Every edge with its values, by ids or by the rank of its ends. Undirected edges have sorted ends."""
+    """Return every edge with its values, by the ids or the ranks of its ends. Undirected edges have sorted ends."""
     found = graph.edges()
     label = [str(one) for one in graph.ids.tolist()] if ids else list(map(str, range(graph.n)))
     frame = [graph.kinds[name].names if name in graph.kinds else None for name in found.columns]  # type: ignore[union-attr]
@@ -67,7 +68,7 @@ def edges_of(graph: Graph, ids: bool) -> Counter[tuple[Any, ...]]:
 
 
 def refused(graph: Graph, suffix: str) -> bool:
-    """Whether a format cannot hold the graph."""
+    """Return whether a format cannot hold the graph."""
     values = graph.edges().columns.get("weight")
     if suffix in ONE_WEIGHT and "weight" in graph.kinds:
         return True

@@ -1,4 +1,4 @@
-"""Tiny programs and graphs for hand-computed cases."""
+"""Tiny programs and graphs for cases that are computed by hand."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def go(text: str, graph: RefGraph = PATH, fields: Any = None, max_rounds: int | 
 
 
 def value(expression: str, type_: str = "int", graph: RefGraph = PATH, precision: int = 32) -> Any:
-    """The value of an expression at vertex 0."""
+    """Return the value of an expression at vertex 0."""
     return go(f"vertex x: {type_} = {expression}", graph, precision=precision).fields["x"][0]
 
 

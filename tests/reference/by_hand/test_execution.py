@@ -1,4 +1,6 @@
-"""The rules of language.md sections 4 and 5, one tiny case each, with results worked out by hand."""
+"""The interpreter follows the rules of language.md sections 4 and 5: one tiny case per rule, with results worked out by
+hand.
+"""
 
 from __future__ import annotations
 
@@ -139,7 +141,9 @@ def test_old_changed_change_and_iteration() -> None:
 
 
 def test_unsent_changes_add_up() -> None:
-    """With a restrictive `activate when`, small changes accumulate until they are sent, each exactly once."""
+    """With a restrictive `activate when`, small changes accumulate until they are sent. Each change is sent exactly
+    once.
+    """
     forced = go("""
         vertex x: float = 1
         vertex got: float = 0

@@ -1,4 +1,6 @@
-"""The rules of language.md sections 6 to 8, one tiny case each, with results worked out by hand."""
+"""The interpreter follows the rules of language.md sections 6 to 8: one tiny case per rule, with results worked out by
+hand.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,9 @@ def test_widths(type_: str, expression: str, want: int) -> None:
 
 
 def test_one_value_for_the_graph_converts_to_every_width() -> None:
-    """NumPy would compare a single integer with 2^64 - 1 as a C long, which overflows."""
+    """An integer with one value for the graph is converted to the width of the other operand. NumPy would treat 2^64 -
+    1 as a C long, which overflows.
+    """
     outcome = go("program p(k: int)\nvertex a: u64 = u64(k)\nvertex b: u8 = u8(k)\nvertex c: u64 = u64(-k)", k=300)
     assert [outcome.fields[name][0] for name in "abc"] == [300, 255, 0]
 
@@ -136,7 +140,7 @@ def test_tuples_compare_and_choose() -> None:
 @pytest.mark.parametrize("name", ["min", "max"])
 @pytest.mark.parametrize("seed", range(20))
 def test_tuples_are_compared_in_any_grouping(name: str, seed: int) -> None:
-    """Equal tuples give the first one, whether rows are combined one after the other or pairwise."""
+    """Of equal tuples the first one is the result, whether rows are combined one after the other or pairwise."""
     print(f"seed {seed}")
     rng = np.random.default_rng(seed)
     rows, groups = int(rng.integers(0, 200)), int(rng.integers(1, 9))

@@ -1,9 +1,9 @@
-"""The interpreter with other ways to run loops: supersteps of chosen loops run in ways that rules may permit.
+"""A variant of the interpreter that runs the supersteps of chosen loops in other ways, which rules may permit.
 
-A *way* runs the block of a loop for the selected vertices and returns the names defined in it. The interpreter does
-the rest: activity, the end of loops, and all other statements. Ways do not check whether their rules are granted.
-`granted` lists the granted rules. Tests force ways of other rules, to show that these change results (language.md,
-sections 10.3 and 11).
+A *way* is a function that runs the block of a loop for the selected vertices and returns the names that the block
+defines. The interpreter does the rest: activity, the end of loops, and all other statements. Ways do not check whether
+their rules are granted; `granted` lists the granted rules. Tests also force ways of refused rules, to show that they
+change results (language.md, sections 10.3 and 11).
 """
 
 from __future__ import annotations
@@ -33,16 +33,19 @@ Pick = Callable[[Array, Array], Array]
 
 
 def facts_of(source: str, precision: int = 32) -> Facts:
-    """The facts of a program, given as text."""
+    """Return the facts of a program, given as text."""
     return analyse(lower(check(parse(source, "test.vp"), precision)))
 
 
 class _Sight(Evaluator):
-    """An evaluator that reads neighbours as a way prescribes.
+    """An evaluator that reads neighbours as an execution way prescribes.
 
-    pick: selects contributions; it takes the neighbour and the row of each edge end and returns indices. older: earlier
-    values of fields. old: the vertices whose earlier values are read. halves: whether contributions are reduced in two
-    parts, which are then merged.
+    Attributes:
+        pick: function that selects contributions. Its arguments are the neighbour and the row of each edge end, and its
+            result is the indices of the selected contributions.
+        older: earlier values of fields.
+        old: the vertices whose earlier values are read.
+        halves: whether contributions are reduced in two parts, which are then merged.
     """
 
     pick: Pick | None = None
@@ -61,7 +64,8 @@ class _Sight(Evaluator):
         return Rows(len(at), inner.own[at], {domain.name: others[at]}, inner.edge[at]), group[at]
 
     def _places(self, expr: t.Reduce, inner: Rows) -> Array:
-        """The places of edges in the order of the graph, for contributions in any order."""
+        """Return the places that the edges have in the order of the graph, although contributions may be in any order.
+        """
         if self.pick is None or inner.edge is None or inner.own is None:
             return super()._places(expr, inner)
         order = np.argsort(inner.edge, kind="stable")
@@ -116,8 +120,10 @@ def _joined(values: list[Value]) -> Value:
 class Free(_Machine):
     """The interpreter, with chosen loops run in other ways.
 
-    ways: the line of a loop -> its way. fact: the facts of the current loop. kept: the state of the current way, empty
-    when the loop starts.
+    Attributes:
+        ways: the way of each chosen loop, by the line of the loop.
+        fact: the facts of the current loop.
+        kept: a dict in which the current way keeps its state. The dict is empty when the loop starts.
     """
 
     def __init__(
@@ -138,7 +144,7 @@ class Free(_Machine):
         self.resting: Mapping[str, bool] = {}  # fields, each with the value at which a vertex skips the current gather
 
     def block(self, block: t.Block, selected: Array, env: Env) -> Env:
-        """Run a block. If a way was chosen for a loop, its block runs in that way."""
+        """Run a block. If it is the block of a loop with a chosen way, the way runs it."""
         loop = self._loops.get(id(block))
         way = None if loop is None else self._ways.get(loop.span.line)
         if loop is None or way is None or not len(selected):
@@ -163,31 +169,31 @@ class Free(_Machine):
 
     @property
     def frame(self) -> Frame:
-        """The superstep of the innermost loop."""
+        """The frame of the current superstep of the innermost loop."""
         return self.evaluator.frames[-1]
 
     def named(self, name: str) -> str:
-        """The name in the text for a field of the facts."""
+        """Return the name in the text of a field that the facts name."""
         return self._names.get(name, name)
 
     def stores(self, env: Env) -> dict[str, Store]:
-        """The fields that the loop writes."""
+        """Return the fields that the loop writes."""
         return {name: store for name in sorted({n for w in self.fact.writes for n in w.fields})
                 if isinstance(store := env.get(self.named(name)), Store)}
 
     def state(self, env: Env) -> dict[str, Array]:
-        """Copies of the fields that the loop writes."""
+        """Return copies of the fields that the loop writes."""
         return {name: store.value.raw.copy() for name, store in self.stores(env).items()}
 
     def differing(self, names: Any, now: Mapping[str, Array], then: Mapping[str, Array]) -> Array:
-        """The vertices where a field of the loop differs from an earlier copy."""
+        """Return the vertices where a field of the loop differs from an earlier copy."""
         found = np.zeros(self.graph.n, np.bool_)
         for name in set(names) & set(now):
             found |= ops.differs(now[name], then[name])
         return found
 
     def receivers(self, senders: Array, domains: Any) -> Array:
-        """The vertices with a neighbour among the senders, for gathers over the domains."""
+        """Return the vertices that have a sender among their neighbours, for gathers over the domains."""
         found = np.zeros(self.graph.n, np.bool_)
         for own, other, kinds in ((self.graph.dst, self.graph.src, ("in", "both")),
                                   (self.graph.src, self.graph.dst, ("out", "both"))):
@@ -196,7 +202,7 @@ class Free(_Machine):
         return found
 
     def phases(self, block: t.Block) -> list[list[t.Statement]]:
-        """The statements of the block by phase.
+        """Return the statements of the block, grouped by phase.
 
         `activate when` and other statements outside of phases belong to the last phase.
         """
@@ -208,7 +214,7 @@ class Free(_Machine):
         return groups
 
     def some(self, vertices: Array) -> Array:
-        """At least one of the vertices, in random order."""
+        """Return a random subset of the vertices in random order, with at least one vertex."""
         mixed = self.rng.permutation(vertices)
         return mixed[: self.rng.integers(1, len(mixed) + 1)] if len(mixed) else mixed
 
@@ -234,11 +240,11 @@ def run_free(
     source: str, facts: Facts, graph: RefGraph, params: Mapping[str, Any], fields: Mapping[str, Any],
     ways: Mapping[int, Way], seed: int, precision: int = 32, max_rounds: int | None = None,
 ) -> Outcome:
-    """Run a program, with chosen loops in other ways. Without `ways`, the interpreter runs every loop as written.
+    """Run a program, with chosen loops in other ways. If `ways` is empty, every loop runs as written.
 
     Args:
         source: The text of the program.
-        facts: Its facts, from `facts_of`.
+        facts: The facts of the program, from `facts_of`.
         graph: The graph.
         params: As in `interpreter.run`.
         fields: As in `interpreter.run`.

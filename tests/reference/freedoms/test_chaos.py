@@ -1,4 +1,6 @@
-"""No granted rule changes a result, for every program of the standard library on 60 graphs each."""
+"""If a loop runs in the way that a granted rule permits, the result does not change. The test covers every program of
+the standard library on 60 graphs each.
+"""
 
 from __future__ import annotations
 
@@ -29,20 +31,20 @@ _TOL = 1e-4  # the tolerance of the delta loop
 
 @functools.cache
 def facts(name: str, precision: int) -> Facts:
-    """The facts of a program of the standard library."""
+    """Return the facts of a program of the standard library."""
     return facts_of(stdlib.source(name), precision)
 
 
 @functools.cache
 def given(name: str, seed: int) -> Case:
-    """The inputs of a program on a random graph."""
+    """Return the inputs of a program on a random graph."""
     found = case(name, random_graph(seed, largest=_SMALL), seed)
     assert found is not None
     return found
 
 
 def outcome(name: str, seed: int, rule: str = "", line: int = 0, precision: int = 32) -> Outcome:
-    """The outcome of a program on a random graph, with one loop in the way of a rule.
+    """Run a program on a random graph, with one loop in the way that a rule permits; return the outcome.
 
     Args:
         name: The program.
@@ -60,12 +62,14 @@ def outcome(name: str, seed: int, rule: str = "", line: int = 0, precision: int 
 
 @functools.cache
 def plain(name: str, seed: int, precision: int) -> Outcome:
-    """The outcome of a run without other ways."""
+    """Run a program on a random graph with every loop as written, and return the outcome."""
     return outcome(name, seed, precision=precision)
 
 
 def same(a: Outcome, b: Outcome, close: float = 0.0, left_out: Collection[str] = ()) -> bool:
-    """Whether two outcomes agree in all fields but `left_out`. If `close` is more than 0, floats may differ by it."""
+    """Return whether two outcomes agree in all fields except `left_out`. Floats may differ by `close`, relatively and
+    absolutely.
+    """
     pairs = [(a.fields[name], b.fields[name]) for name in a.fields if name not in left_out]
     pairs += [(np.asarray(a.globals[name]), np.asarray(b.globals[name])) for name in a.globals]
     return all(np.allclose(x, y, rtol=close, atol=close, equal_nan=True) if close and x.dtype.kind == "f"
@@ -73,7 +77,9 @@ def same(a: Outcome, b: Outcome, close: float = 0.0, left_out: Collection[str] =
 
 
 def pairs() -> list[tuple[str, int, str]]:
-    """All triples of a program, the line of a loop and a rule granted to it, at least for undirected graphs."""
+    """Return triples of a program, the line of one of its loops, and a rule that is granted to the loop at least for
+    undirected graphs.
+    """
     return [(name, fact.loop.span.line, rule) for name in (*STDLIB, *MORE)
             for fact in facts(name, 32).loops.values() for rule in granted(fact)]
 

@@ -1,7 +1,7 @@
-"""Every condition of a rule is needed: if a refused rule is forced, the result changes on some of 60 random graphs.
+"""Every condition of a rule is necessary: if a refused rule is forced, the result changes on some of 60 random graphs.
 
-Section 11 of language.md has the figures of the prototype for whole programs. Each program in this file violates one
-part of the condition of a rule, so that the rule is refused. The test forces the rule.
+Each program in this file violates one part of the condition of a rule, so that the rule is refused. The test forces the
+way of the rule. Section 11 of language.md has the figures of the prototype for whole programs.
 """
 
 from __future__ import annotations
@@ -39,17 +39,19 @@ from vlang import stdlib
 
 
 def small(seed: int) -> RefGraph:
-    """A random graph."""
+    """Return a random graph."""
     return random_graph(seed, largest=12)
 
 
 def directed(seed: int) -> RefGraph:
-    """A random directed graph."""
+    """Return a random directed graph."""
     return random_graph(seed, True, largest=12)
 
 
 def downhill(seed: int) -> RefGraph:
-    """Edges from smaller to larger vertices, some of negative weight: no cycles, so shortest paths exist."""
+    """Return a graph with edges from smaller to larger vertices, some of negative weight. It has no cycles, so shortest
+    paths exist.
+    """
     rng = np.random.default_rng(seed)
     ends = [(int(u), int(v)) for u, v in rng.integers(0, 8, (16, 2)) if u < v]
     return ref_graph(8, ends, True, weight=rng.integers(-4, 9, len(ends)))
@@ -60,11 +62,11 @@ class Refused(NamedTuple):
 
     Attributes:
         rule: The rule.
-        broken: The part of its condition that does not hold.
+        broken: The part of the condition of the rule that does not hold.
         program: The name or the text of a program.
-        way: The way that is forced on it.
+        way: The way that is forced on the loops of the program.
         graphs: A function from a seed to a random graph.
-        supersteps: Whether only some superstep differs, and not the final result.
+        supersteps: Whether it suffices that some superstep differs, even if the final result is the same.
     """
 
     rule: str
@@ -76,7 +78,7 @@ class Refused(NamedTuple):
 
 
 def text(body: str, fields: str = "vertex x: int = 0 if indegree == 1 else inf") -> str:
-    """A program of one loop."""
+    """Return a program of one loop."""
     return f"program p\n{fields}\n{body}"
 
 
@@ -199,7 +201,7 @@ CASES = [
 
 
 def outcomes(refused: Refused, seed: int) -> tuple[Outcome, Outcome]:
-    """The outcomes of the program as written, and with the way forced on each loop."""
+    """Return the outcomes of two runs: with the program as written, and with the way forced on each loop."""
     at = case(refused.program, refused.graphs(seed), seed)
     source = stdlib.source(refused.program) if refused.program in stdlib.names() else refused.program
     params: dict[str, Any] = {"source": 0} if "source: vertex" in source else {}
@@ -248,7 +250,7 @@ def test_every_rule_has_a_refusal() -> None:
 
 
 def test_ways_that_are_granted_change_nothing_in_the_same_texts() -> None:
-    """If the violated condition of a text above is repaired, its results no longer differ."""
+    """If the violated condition of one of these programs is repaired, the results are the same."""
     mended = _COLOUR.format(priority="degree // 3", tie=", u", own=", self")
     facts = facts_of(mended)
     for seed in range(20):

@@ -1,7 +1,7 @@
-"""The ways in which loops may run, one for each rule (language.md 10.3); `chaos` explains ways.
+"""The ways in which loops may run, one for each rule (language.md 10.3). The module `chaos` explains ways.
 
-Every way is a function. Its arguments are the interpreter, the block of the loop, the numbers of the selected vertices
-and the values of the names that are defined before the block. It returns the values of the names after the block.
+Every way is a function. Its arguments are the interpreter, the block of the loop, the numbers of the selected vertices,
+and the values of the names defined before the block. A way returns the values of the names after the block.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ __all__ = ["EXACT", "WAYS", "granted", "resting", "silencing"]
 
 
 def any_order(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """Rules A and S: random subsets of the vertices run in place, with some old values; then all vertices run."""
+    """Rules A and S: run random subsets of the vertices in place, with some old values of neighbours; then run all
+    vertices.
+    """
     history = m.kept.setdefault("history", [])
     for _ in range(int(m.rng.integers(1, 4))):
         history.append({store: store.value for store in m.stores(env).values()})
@@ -41,12 +43,14 @@ def any_order(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
 
 
 def in_place(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """Rule A within a superstep: every vertex runs once, in random order, and reads new values of earlier vertices."""
+    """Rule A within a superstep: run every vertex once, in random order. A vertex reads the new values of vertices that
+    have already run.
+    """
     return _one_by_one(m, lambda v: m.plain(block, v, env), selected)
 
 
 def _one_by_one(m: Free, run: Callable[[Array], Env], vertices: Array) -> Env:
-    """Call `run` for one vertex at a time; returns the names, with accumulators that cover all vertices."""
+    """Call `run` for one vertex at a time; return the names, with accumulators that cover all vertices."""
     whole: Env | None = None
     for v in m.rng.permutation(vertices):
         one = run(np.array([v]))
@@ -62,14 +66,14 @@ def _one_by_one(m: Free, run: Callable[[Array], Env], vertices: Array) -> Env:
 
 
 def sent_by_some(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """Rule A': only some of the active vertices send their changes."""
+    """Rule A': send the changes of a random subset of the active vertices only."""
     active = np.flatnonzero(m.frame.active)
     m.frame.active = _flags(m, m.some(active))
     return m.plain(block, selected, env)
 
 
 def largest_first(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """Rule O for delta loops: the vertex with the largest change sends it."""
+    """Rule O for delta loops: send only changes that are at least half as large as the largest change."""
     frame = m.frame
     (store,) = m.stores(env).values()
     size = np.where(frame.active, np.abs(store.value.raw - frame.sent[store]), -1)
@@ -78,9 +82,9 @@ def largest_first(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
 
 
 def best_first(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """Rule O: the active vertices with the best values send first. The whole search counts as one superstep.
+    """Rule O: the waiting vertices with the best values send first. The whole search counts as one superstep.
 
-    If the rule says so, vertices that have sent are final and are not written again.
+    If the rule marks values as final, vertices that have sent are not written again.
     """
     if m.frame.iteration > 1:
         return env.new_child()
@@ -106,13 +110,13 @@ def best_first(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
 
 
 def final_first(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """Rule O with the assumption that sent values are final."""
+    """Rule O, forced with the assumption that values are final once they are sent."""
     m.kept["final"] = True
     return best_first(m, block, selected, env)
 
 
 def components(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """Rule K: every vertex gets the reduction over its connected component."""
+    """Rule K: give every vertex the reduction over its connected component."""
     (write,) = m.fact.writes
     (name,) = write.fields
     store, roots = m.stores(env)[name], np.arange(m.graph.n)
@@ -139,7 +143,9 @@ def components(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
 
 
 def push(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """Rule P: vertices that changed since the phase last ran send, and so do random others; some send twice."""
+    """Rule P: the vertices that changed since the last run of the phase send, and also some random vertices. Some
+    contributions are sent twice.
+    """
     def run(number: int, group: list[t.Statement], names: Env, notifying: Array | None) -> None:
         if notifying is not None:
             chosen = notifying | (m.rng.random(m.graph.n) < 0.2)
@@ -151,12 +157,14 @@ def push(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
 
 
 def _twice(m: Free, at: Array) -> Array:
-    """The edges, some of them twice, except for gathers of changes."""
+    """Return the indices of the edges. Some indices occur twice, except in gathers of changes."""
     return at if m.fact.kind == "delta" else np.concatenate([at, at[m.rng.random(len(at)) < 0.3]])
 
 
 def skip(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """Rule N: vertices with an input that changed since the phase last ran run, and so do random others."""
+    """Rule N: run the vertices with an input that changed since the last run of the phase, and also some random
+    vertices.
+    """
     def run(number: int, group: list[t.Statement], names: Env, notifying: Array | None) -> None:
         chosen = selected
         if notifying is not None:
@@ -169,7 +177,7 @@ def skip(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
 
 
 def skip_by_superstep(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """Rule N, decided once for all phases by the changes of the previous superstep."""
+    """Rule N, decided once for all phases: run only vertices with an input that changed in the previous superstep."""
     now, then = m.state(env), m.kept.get("then")
     m.kept["then"] = now
     if then is None:
@@ -187,9 +195,10 @@ def _statements(m: Free, group: list[t.Statement], selected: Array, names: Env) 
 def _by_phase(
     m: Free, block: t.Block, env: Env, run: Callable[[int, list[t.Statement], Env, Array | None], None]
 ) -> Env:
-    """Run phase by phase, with the vertices that changed since the phase last ran (None at first).
+    """Call `run` for each phase, with the vertices that changed since the last run of the phase (None in the first
+    superstep).
 
-    For rule N, `own` records the vertices whose own inputs changed.
+    For rule N, `m.kept["own"]` records the vertices whose own inputs changed.
     """
     names, fact = env.new_child(), m.fact
     start = m.state(env)
@@ -213,12 +222,12 @@ def _by_phase(
 
 
 def early_exit(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """Rule X1: a vertex does not gather for a field that has the absorbing value."""
+    """Rule X1: skip the gather of a vertex for a field that has the absorbing value."""
     return _resting(m, block, selected, env, m.fact.early_exit.done, None)
 
 
 def resting(field: str, value: bool, gather: str) -> Way:
-    """Rule X1, forced: a vertex whose field has `value` does not run this gather."""
+    """Rule X1, forced: skip this gather at vertices whose field has `value`."""
     return lambda m, block, selected, env: _resting(m, block, selected, env, {field: value}, gather)
 
 
@@ -236,12 +245,12 @@ def _resting(m: Free, block: t.Block, selected: Array, env: Env, done: Mapping[s
 
 
 def first_neighbour(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """Rule X2: one random active neighbour decides the value of a vertex that has none yet."""
+    """Rule X2: one random active neighbour decides the value of a vertex that has no value yet."""
     return _frontier(m, block, selected, env, all_active=False)
 
 
 def first_of_all(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """Rule X2, forced although all vertices are active at first, with or without a value."""
+    """Rule X2, forced although all vertices are active in the first superstep, with or without a value."""
     return _frontier(m, block, selected, env, all_active=True)
 
 
@@ -266,12 +275,12 @@ def _frontier(m: Free, block: t.Block, selected: Array, env: Env, all_active: bo
 
 
 def skip_identity(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """Rule Z: neighbours whose value is the identity do not contribute."""
+    """Rule Z: leave out the contributions of neighbours whose value is the identity."""
     return _silent(m, block, selected, env, m.fact.gathers, m.fact)
 
 
 def silencing(field: str) -> Way:
-    """Rule Z, forced: neighbours where a field has the identity do not contribute."""
+    """Rule Z, forced: leave out the contributions of neighbours where a field has the identity."""
     def way(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
         gathers = [GatherFacts(g.name, g.domain, g.replicate, g.strict, (), (field,)) for g in m.fact.gathers]
         return _silent(m, block, selected, env, gathers, m.fact)
@@ -295,7 +304,7 @@ def _silent(m: Free, block: t.Block, selected: Array, env: Env, gathers: Any, fa
 
 
 def _at_identity(m: Free, names: Env, name: str, reduction: str) -> Array:
-    """The vertices with the identity in a field, or in the `change(...)` of one."""
+    """Return the vertices where a field, or the `change(...)` of a field, has the identity."""
     store = names[m.named(name.removeprefix("change(").removesuffix(")"))]
     assert isinstance(store, Store)
     raw = store.value.raw - m.frame.sent[store] if name.startswith("change(") else store.value.raw
@@ -331,7 +340,7 @@ def _fused(m: Free, run: list[t.Statement], selected: Array, names: Env) -> None
 
 
 def halves(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """Rule R: contributions are reduced in random order and in two parts, which are then merged."""
+    """Rule R: reduce the contributions in random order and in two parts; then merge the parts."""
     m.sight.pick = lambda others, _group: m.rng.permutation(len(others))
     m.sight.halves = m.rng
     names = m.plain(block, selected, env)
@@ -358,7 +367,7 @@ EXACT = frozenset({"P", "N", "X1", "X2", "Z", "FB", "R"})
 
 
 def granted(fact: LoopFacts, directed: bool = False) -> tuple[str, ...]:
-    """The rules of WAYS that the facts of a loop grant, for graphs that may be directed."""
+    """Return the rules of WAYS that are granted to a loop according to its facts, for graphs that may be directed."""
     delta = fact.kind == "delta"
     one_buffer = not fact.any_order and all(v.granted and not v.marks for v in fact.fuses) and \
         all(v.granted for v in fact.buffers.values())

@@ -1,8 +1,8 @@
 """Random typed expressions as text, correct by construction, for `programs`.
 
-The kinds "int", "i64", "u8", "bool" and "vertex" are exact in any order of evaluation. "float" holds small multiples
-of 1/4, so that sums and comparisons are exact in f32, too. "dist" is a float that may be inf; it is only compared,
-minimised and used in additions. "real" may be rounded (roots, quotients) and is never compared.
+The kinds "int", "i64", "u8", "bool" and "vertex" are exact in any order of evaluation. "float" holds small multiples of
+1/4, so that sums and comparisons are exact in f32, too. "dist" is a float that may be inf; such values are only
+compared, minimised and added. "real" may be rounded (roots, quotients) and is never compared.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WIDENS = {"i64": ("i64", "int"), "real": ("real", "float")}
 
 @dataclass(frozen=True)
 class Function:
-    """A `fn` of the program: argument kinds and the kind of its result."""
+    """A `fn` of the program: the kinds of its arguments and of its result."""
 
     name: str
     arguments: tuple[str, ...]
@@ -59,37 +59,37 @@ class Scope:
     changed: bool = False
 
     def with_own(self, name: str, kind: str) -> Scope:
-        """The scope after a gather."""
+        """Return the scope after a gather."""
         return replace(self, own={**self.own, name: kind})
 
     def with_graph(self, name: str, kind: str) -> Scope:
-        """The scope after a `let` or `global`."""
+        """Return the scope after a `let` or `global`."""
         return replace(self, graph={**self.graph, name: kind})
 
 
 class Expressions:
-    """Draws expressions."""
+    """A generator of random expressions."""
 
     def __init__(self, draw: st.DrawFn) -> None:
         self.draw = draw
         self.functions: list[Function] = []
 
     def chance(self, percent: int) -> bool:
-        """True with this probability, in percent."""
+        """Return True with a probability of `percent` percent."""
         return self.draw(st.integers(0, 99)) < percent
 
     def number(self, low: int, high: int) -> int:
-        """A whole number in a range."""
+        """Return a whole number in a range."""
         return self.draw(st.integers(low, high))
 
     def pick(self, choices: Iterable[T]) -> T:
-        """One of the choices."""
+        """Return one of the choices."""
         return self.draw(st.sampled_from(list(choices)))
 
     # ---- leaves
 
     def literal(self, kind: str) -> str:
-        """A constant of a kind; some integers are near the limits of their type."""
+        """Return a constant of a kind; some integers are near the limits of their type."""
         if kind in ("int", "i64"):
             ends = ["2147483646", "1500000000", "46341"]
             return self.pick(ends if self.chance(12) else ["0", "1", "2", "3", "7", "100"])
@@ -102,7 +102,7 @@ class Expressions:
         return self.pick(["0.0", "0.25", "0.5", "1.0", "1.5", "2.75"])
 
     def leaf(self, kind: str, scope: Scope) -> str:
-        """A name of the kind that is in scope, or a literal."""
+        """Return a name of the kind that is in scope, or a literal."""
         good = _WIDENS.get(kind, (kind,))
         found = [name for name, own in scope.own.items() if own in good and scope.here]
         found += [name for name, own in scope.graph.items() if own in good]
@@ -127,7 +127,7 @@ class Expressions:
     # ---- expressions
 
     def expr(self, kind: str, scope: Scope, depth: int = 2) -> str:
-        """An expression of a kind."""
+        """Return an expression of a kind."""
         if depth <= 0 or self.chance(20):
             return self.leaf(kind, scope)
         if self.chance(12):
@@ -181,7 +181,9 @@ class Expressions:
         return part() if unsigned else self.pick([f"abs({part()})", f"(-{part()})"])
 
     def _float(self, scope: Scope, depth: int) -> str:
-        """Sums and choices of small multiples of 1/4. Each level at most doubles values, which stay far below 2^20."""
+        """Return a sum or choice of small multiples of 1/4. Each level at most doubles the values, which stay far below
+        2^20.
+        """
         def part() -> str:
             return self.expr("float", scope, depth)
 

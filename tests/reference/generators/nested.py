@@ -1,4 +1,4 @@
-"""Random programs with blocks inside blocks: where, repeat, for and sweep around statements, loops and each other."""
+"""Random programs with nested blocks: where, repeat, for and sweep around statements, loops and each other."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _FORMS = ("where", "repeat", "range", "set", "sweep")
 
 
 class Nested(Writer):
-    """Writes blocks. Fields of kind "real" may be rounded, so blocks do not write them."""
+    """A writer of blocks. Fields of kind "real" may be rounded, so blocks do not write them."""
 
     def loop_scope(self) -> Scope:
         scope = super().loop_scope()
         return scope.with_graph("iteration", "int") if self.e.chance(40) else scope
 
     def block(self, depth: int) -> None:
-        """A block with statements, and up to `depth` levels of blocks inside."""
+        """Write a block with statements, and with up to `depth` levels of blocks inside."""
         form = self.e.pick(_FORMS)
         if form == "sweep":
             self._sweep()
@@ -62,7 +62,9 @@ class Nested(Writer):
         return f"for {name} in group"
 
     def _repeat(self, written: set[str]) -> str:
-        """The first line of a `repeat` around the lines written so far. May first write an `activate when`."""
+        """Return the first line of a `repeat` around the lines written so far. An `activate when` may be appended to
+        these lines first.
+        """
         e, count = self.e, self.e.number(1, 3)
         form = e.pick(["times", "most", "until"])
         if form == "most" and e.chance(40):
@@ -74,12 +76,12 @@ class Nested(Writer):
         return f"repeat at most {count} times" + (f" until {self.ending(written)}" if form == "until" else "")
 
     def _written(self, head: int) -> set[str]:
-        """The fields of the enclosing block that the lines from `head` on write."""
+        """Return the fields of the enclosing block that are written by the lines from `head` on."""
         targets = [m for line in self.lines[head:] for m in re.findall(r"^\s*apply (\(?[\w, ]+\)?) \S*=", line)]
         return {name for target in targets for name in re.findall(r"\w+", target)} & set(self.kinds)
 
     def plain(self, besides: str = "") -> None:
-        """Statements without loops that do not write the field `besides`."""
+        """Write statements without loops. They do not write the field `besides`."""
         e, scope = self.e, self.scope
         fields = {n: k for n, k in self.kinds.items() if k not in ("dist", "vector", "real") and n != besides}
         if not fields:
@@ -117,7 +119,7 @@ class Nested(Writer):
 
 @st.composite
 def nested_programs(draw: st.DrawFn) -> Generated:
-    """Programs with one to three blocks, up to three deep, with a graph and inputs."""
+    """Draw programs with one to three blocks, nested up to three deep, with a graph and inputs."""
     w = Nested(Expressions(draw))
     made = started(w, group=True)
     for _ in range(w.e.number(1, 3)):

@@ -1,8 +1,8 @@
-"""Random programs with graphs and inputs: typed, correct by construction, and certain to end.
+"""Random programs with graphs and inputs. The programs are correct by construction and always end.
 
-All values are exact except those of fields of kind "real", which no condition reads. So exact results are compared bit
-by bit, and results of kind "real" within a tolerance. Floats stay small multiples of 1/4 because every `apply` rounds
-them down.
+All values are exact except the values of fields of kind "real", which no condition reads. Exact results are therefore
+compared bit by bit, and results of kind "real" with a tolerance. Floats stay small multiples of 1/4 because every
+`apply` rounds them down.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ class Generated:
 
 @dataclass
 class Writer:
-    """Writes one program.
+    """A writer of one program.
 
     Attributes:
-        e: Draws expressions.
+        e: The generator of expressions.
         lines: The text so far.
         kinds: The kind of each field.
         graph_names: The kind of each parameter, let and global.
@@ -82,23 +82,23 @@ class Writer:
         return Scope(own=dict(self.kinds), fields=dict(self.kinds), graph=dict(self.graph_names))
 
     def over_edges(self, scope: Scope) -> Scope:
-        """The scope inside a reduction over edges."""
+        """Return the scope inside of a reduction over edges."""
         return replace(scope, edges=self.edges, other="u", loop=False, changed=False)
 
     def over_vertices(self) -> Scope:
-        """The scope inside a reduction over vertices."""
+        """Return the scope inside of a reduction over vertices."""
         return Scope(fields=dict(self.kinds), graph=dict(self.graph_names), other="v", here=False)
 
     # ---- reductions
 
     def reduction(self, kind: str, scope: Scope, domain: str, test: str = "") -> str:
-        """A reduction of a kind over `domain`.
+        """Return a reduction of a kind over `domain`.
 
         Args:
-            kind: The kind of its value.
-            scope: The names that its body reads.
+            kind: The kind of the value.
+            scope: The names that the body may read.
             domain: The edges or vertices.
-            test: A condition that always has to hold; "" for none.
+            test: A condition that is always part of the reduction; "" for none.
         """
         e = self.e
         names = {"int": ["sum", "min", "max", "count", "bitor", "bitand", "bitxor", "prod"], "bool": ["any", "all"],
@@ -123,16 +123,17 @@ class Writer:
         return f"{name}({body} for {domain}{cond}{default})"
 
     def named(self, scope: Scope) -> str:
-        """A u8 field of the neighbour."""
+        """Return a u8 field of the neighbour."""
         return f"{scope.other}.{self.e.pick(name for name, kind in scope.fields.items() if kind == 'u8')}"
 
     def gathered(self, kind: str, scope: Scope) -> str:
-        """A reduction over edges."""
+        """Return a reduction over edges."""
         domain = self.e.pick(["u -> self", "self -> u", "u -- self"])
         return self.reduction(kind, self.over_edges(scope), domain)
 
     def grouped(self, kind: str, scope: Scope) -> str:
-        """A grouped gather of integers, bools or vertices; another reduction over edges for other kinds."""
+        """Return a grouped gather of integers, bools or vertices. For other kinds, return another reduction over edges.
+        """
         e, edge = self.e, self.over_edges(scope)
         domain = e.pick(["u -> self", "self -> u", "u -- self"])
         keys = {"int": f"({e.expr('int', edge, 1)}) % 3", "bool": e.expr("bool", edge, 1),
@@ -159,7 +160,7 @@ class Writer:
         return f"{over}({body} for {domain}{cond} by g = {_plain(keys[key])}{having}{default})"
 
     def picked(self, kind: str, scope: Scope) -> str:
-        """A `pick`; for kinds without exact literals of their type, another reduction over edges."""
+        """Return a `pick`. For kinds that have no exact literals of their type, return another reduction over edges."""
         if kind not in ("int", "bool", "vertex", "float"):
             return self.gathered(kind, scope)
         e, edge = self.e, self.over_edges(scope)
@@ -171,7 +172,9 @@ class Writer:
         return f"pick({e.expr(kind, edge, 1)} for {domain}{cond}, {keys}{weight}{default})"
 
     def of_pair(self, kind: str, scope: Scope) -> str:
-        """For integers, a reduction over edges of a reduction over common neighbours; otherwise a plain reduction."""
+        """Return, for integers, a reduction over edges of a reduction over common neighbours. For other kinds, return a
+        plain reduction.
+        """
         if kind != "int":
             return self.gathered(kind, scope)
         e, edge = self.e, self.over_edges(scope)
@@ -185,7 +188,9 @@ class Writer:
         return f"{e.pick(['sum', 'min', 'max'])}(({inner}) % 50 + {e.expr('int', edge, 1)} for {domain})"
 
     def pointed(self, kind: str, scope: Scope) -> str:
-        """A reduction over the vertices whose pointer is this vertex; over edges if there is no pointer field."""
+        """Return a reduction over the vertices whose pointer is this vertex. Without a pointer field, return a
+        reduction over edges.
+        """
         pointers = [name for name, known in scope.fields.items() if known == "vertex"]
         if not pointers:
             return self.gathered(kind, scope)
@@ -193,13 +198,14 @@ class Writer:
         return self.reduction(kind, self.over_vertices(), "v in vertices", test)
 
     def overall(self, kind: str) -> str:
-        """A reduction over vertices; integer sums are wide, so this gives i64, bool or float only."""
+        """Return a reduction over vertices. The kind is i64, bool or float, since integer sums over vertices are wide.
+        """
         return self.reduction(kind, self.over_vertices(), "v in vertices")
 
     # ---- statements
 
     def quantised(self, kind: str, text: str) -> str:
-        """The text of a value that may be stored: floats are rounded to small multiples of 1/4."""
+        """Return the text of a value that may be stored: floats are rounded to small multiples of 1/4."""
         if kind == "float":
             return f"max(-64.0, min(64.0, floor(({text}) * 4) / 4))"
         return f"tanh({text})" if kind == "real" else text
@@ -219,7 +225,7 @@ class Writer:
         self.kinds[name] = kind
 
     def gathers(self, indent: int, scope: Scope, kinds: list[str]) -> Scope:
-        """One or two gathers; returns the scope with their accumulators."""
+        """Write one or two gathers; return the scope with their accumulators."""
         for _ in range(self.e.number(1, 2)):
             name, kind = self.fresh("a"), self.e.pick(kinds)
             if self.e.chance(15):
@@ -233,7 +239,7 @@ class Writer:
         return scope
 
     def pairs(self, scope: Scope) -> str:
-        """The `min` or `max` of tuples over edges."""
+        """Return the `min` or `max` of tuples over edges."""
         inner = self.over_edges(scope)
         body = f"({self.e.expr('int', inner)}, {self.e.expr('vertex', inner, 1)})"
         domain, way = self.e.pick(["u -> self", "self -> u", "u -- self"]), self.e.pick(["min", "max"])
@@ -241,7 +247,7 @@ class Writer:
         return f"{way}({body} for {domain}{default})"
 
     def applies(self, indent: int, scope: Scope, fields: dict[str, str]) -> set[str]:
-        """One or two applies of any form; returns the fields written."""
+        """Write one or two applies of any form; return the fields written."""
         e, written = self.e, set()
         for _ in range(e.number(1, 2)):
             name = e.pick(fields)
@@ -264,7 +270,7 @@ class Writer:
         return replace(self.scope, loop=True, changed=True)
 
     def stepping(self) -> None:
-        """A loop with any body: counted, `at most`, or `until` with `at most`."""
+        """Write a loop with any body: counted, with `at most`, or with `until` and `at most`."""
         e = self.e
         count = e.number(1, 4)
         form = e.pick(["times", "most", "until"])
@@ -296,7 +302,7 @@ class Writer:
         self.lines.insert(head, self.lines.pop())
 
     def ending(self, written: set[str]) -> str:
-        """A condition for `until`; written: the fields that the loop applies."""
+        """Return a condition for `until`. written: the fields that the loop writes."""
         changing = sorted(n for n in written if self.kinds[n] in ("int", "i64"))
         if changing and self.e.chance(50):
             return f"max(abs(change(v.{self.e.pick(changing)})) for v in vertices) <= {self.e.number(0, 5)}"
@@ -305,7 +311,7 @@ class Writer:
         return f"{self.overall('i64')} > {self.e.number(0, 50)}"
 
     def fixpoint(self) -> None:
-        """A loop whose fields change monotonically. The loop ends because each field has finitely many values."""
+        """Write a loop whose fields change monotonically. The loop ends because each field has finitely many values."""
         e = self.e
         forms = [e.pick(self.fixpoint_forms()) for _ in range(e.number(1, 2))]
         bodies = [form() for form in forms]
@@ -323,20 +329,20 @@ class Writer:
             self.kinds.update(new)
 
     def fixpoint_forms(self) -> list[Callable[[], Moving]]:
-        """The forms of fixpoint loops.
+        """Return the forms of fixpoint loops.
 
-        Each form gives a gather, an apply, and the kinds of the fields that it declares.
+        Each form consists of a gather, an apply, and the kinds of the fields that the form declares.
         """
         return [self._label, self._distance, self._flag, self._bits, self._widest, self._tree]
 
     def _ends(self) -> tuple[str, str]:
-        """A domain and perhaps a condition that is constant in the loop."""
+        """Return a domain, and sometimes a condition that is constant in the loop."""
         scope = self.over_edges(self.scope)
         cond = f" if {self.e.expr('bool', scope, 1)}" if self.e.chance(30) else ""
         return self.e.pick(["u -> self", "self -> u", "u -- self"]), cond
 
     def _start(self, kind: str) -> str:
-        """An initial value that is different at one vertex or at several vertices."""
+        """Return an initial value that differs at one or several vertices."""
         source = self.e.pick([n for n, k in self.graph_names.items() if k == "vertex"] or ["none"])
         where = self.e.pick([f"self == {source}", self.e.expr("bool", self.scope, 1)])
         return f"{self.e.pick(['0', '1', '3'])} if {where} else {kind}"
@@ -371,11 +377,11 @@ class Writer:
                 f"apply {name} = max({acc}, {name})", {name: "int"})
 
     def number(self) -> int:
-        """A small step."""
+        """Return a small step."""
         return self.e.number(0, 1)
 
     def whole(self, low: int, high: int) -> int:
-        """An integer in a range, or sometimes one near the limits of its type."""
+        """Return an integer in a range, or sometimes an integer near the limits of its type."""
         top = 2**31 - 1
         return self.e.pick([top, top - 1, top // 2 + 1, -top, -top - 1]) if self.e.chance(12) else \
             self.e.number(low, high)
@@ -401,7 +407,7 @@ class Writer:
                 f"apply ({far}, {parent}) = min(({far}, {parent}), {acc})", {far: "int", parent: "vertex"})
 
     def sending_changes(self) -> None:
-        """A loop over changes of integers, so that every sum is exact."""
+        """Write a loop over changes of integers, so that every sum is exact."""
         name, acc = self._declare("int", self.e.expr("int", self.scope, 1)), self.fresh("a")
         self.kinds[name] = "int"
         self.line(0, f"repeat {self.e.pick(['at most', ''])} {self.e.number(1, 4)} times:".replace("  ", " "))
@@ -426,12 +432,14 @@ class Writer:
 
 
 def _plain(key: str) -> str:
-    """A key as text; a choice (`a if c else b`) is put in parentheses, as the grammar requires."""
+    """Return a key as text. A choice (`a if c else b`) is put in parentheses, as the grammar requires."""
     return f"({key})" if " if " in key else key
 
 
 def started(w: Writer, group: bool = False) -> Generated:
-    """The head of a program, with its graph and inputs. group: the program has a set of vertices as a parameter."""
+    """Return the head of a program, with its graph and inputs. group: whether the program has a set of vertices as a
+    parameter.
+    """
     e = w.e
     columns = e.pick([{}, {"w": "int"}, {"w": "wide"}, {"w": "float"}, {"w": "int", "c": "float"}])
     graph = e.draw(ref_graphs(max_n=10, max_edges=24, columns=columns, min_n=1))
@@ -461,7 +469,7 @@ def started(w: Writer, group: bool = False) -> Generated:
 
 
 def finished(w: Writer, made: Generated) -> Generated:
-    """The whole program, with the inputs from `started`."""
+    """Return the whole program, with the graph and inputs from `started`."""
     e = w.e
     if e.chance(40):
         kind = e.pick(["i64", "bool", "float"])
@@ -472,7 +480,7 @@ def finished(w: Writer, made: Generated) -> Generated:
 
 @st.composite
 def programs(draw: st.DrawFn) -> Generated:
-    """Programs with one or two loops over several fields, with a graph and inputs."""
+    """Draw programs with one or two loops over several fields, with a graph and inputs."""
     w = Writer(Expressions(draw))
     made = started(w)
     for _ in range(w.e.number(1, 2)):

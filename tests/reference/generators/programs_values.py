@@ -1,8 +1,8 @@
 """Random programs with values of several components.
 
-The programs have vectors and matrices, also as parameters, declared reductions, sets of vertices, fields of distant
-vertices, and gathers of changes.
-All numbers are integers, or floats with small integral values, so results are compared bit by bit.
+The programs have vectors and matrices, also as parameters, declared reductions, sets of vertices, fields of vertices
+that are no neighbours, and gathers of changes. All numbers are integers, or floats with small integral values, so that
+results are compared bit by bit.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ _FOLDS = ("sum", "min", "max", "bitor", "bitand", "bitxor")
 
 @dataclass
 class _Writer:
-    """Writes one program of u16 vectors `x`, `y` and `const`, u16 scalars, vertices `far`, and an int `k`.
+    """A writer of one program with the fields `x`, `y` and `const` (u16 vectors), u16 scalars, `far` (a vertex), and
+    `k` (an int).
 
-    Its parameters are a u16 vector `p`, and square matrices `A` of u16 and `B` of floats.
+    The parameters are a u16 vector `p`, a square u16 matrix `A`, and a square float matrix `B`.
     """
 
     draw: st.DrawFn
@@ -41,7 +42,7 @@ class _Writer:
         return self.draw(st.sampled_from(choices))
 
     def vector(self, depth: int, of: str = "") -> str:
-        """A vector expression. of: "" for own fields, "u." for fields of the neighbour."""
+        """Return a vector expression. of: "" for fields of the vertex itself, "u." for fields of the neighbour."""
         leaf = [f"{of}x", f"{of}y", f"{of}const", "p"] + ([] if of else self.gathered)
         if depth == 0:
             return self.one(*leaf)
@@ -63,7 +64,7 @@ class _Writer:
                         if not of else "position(u, S) >= 1", f"{of}outdegree > 1")
 
     def gather(self, number: int, changes: bool) -> None:
-        """A gather of a vector, of pairs, or of changes."""
+        """Write a gather of a vector, of pairs, or of changes."""
         domain = self.one(*_DOMAINS)
         cond = self.draw(st.sampled_from(["", f" if {self.test('u.')}"]))
         kind = self.one("vector", "pair", *(["change"] if changes else []))
@@ -86,7 +87,7 @@ class _Writer:
             self.gathered.append(name)
 
     def loop(self, number: int) -> list[str]:
-        """The lines of a loop of about two supersteps."""
+        """Return the lines of a loop with about two supersteps."""
         self.lines, self.gathered = [], []
         changes = self.draw(st.booleans())
         for at in range(self.draw(st.integers(1, 2))):
@@ -105,7 +106,7 @@ class _Writer:
 
 @st.composite
 def value_programs(draw: st.DrawFn) -> Generated:
-    """A program with a graph of at most 12 vertices and its inputs."""
+    """Draw a program with a graph of at most 12 vertices and its inputs."""
     graph = draw(ref_graphs())
     width = draw(st.sampled_from([1, 2, 3, 5, 9]))
     writer = _Writer(draw, width)

@@ -1,7 +1,7 @@
 """Verifiers of ranks and other solutions of equations: fixed points of sparse matrices in 64 bits.
 
 The equation of a program, with default parameters, is solved to 1e-14 by sparse products of SciPy. Results are compared
-vertex by vertex. `verify_sparse` uses the helpers, too.
+vertex by vertex. `verify_sparse` also uses the helpers of this module.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def near_to(got: object, want: object, what: str, rtol: float = 1e-4, atol: floa
     Args:
         got: The values of the program.
         want: The expected values.
-        what: Their name, for the message.
+        what: The name of the values, for the message.
         rtol: Relative tolerance.
         atol: Absolute tolerance.
     """
@@ -40,25 +40,25 @@ def near_to(got: object, want: object, what: str, rtol: float = 1e-4, atol: floa
 
 
 def read_column(graph: RefGraph, name: str, default: float) -> Array:
-    """An edge column, rounded to f32 as programs read it, and converted to f64."""
+    """Return an edge column, rounded to f32 as programs read it, and converted to f64."""
     column = graph.columns.get(name)
     return np.full(graph.m, default) if column is None else column.astype(np.float32).astype(np.float64)
 
 
 def sparse(graph: RefGraph, values: Array | None = None) -> csr_matrix:
-    """A[u, v]: the sum of the values of the edges u -> v."""
+    """Return a sparse matrix A, where A[u, v] is the sum of the values of the edges u -> v."""
     data = np.ones(graph.m) if values is None else values
     return csr_matrix((data, (graph.src, graph.dst)), shape=(graph.n, graph.n))
 
 
 def ends_of(graph: RefGraph) -> csr_matrix:
-    """E[v, u]: how often u is the other end of an edge of v."""
+    """Return a sparse matrix E, where E[v, u] is the number of edges of v whose other end is u."""
     matrix = sparse(graph)
     return (matrix + matrix.T).tocsr() if graph.directed else matrix
 
 
 def _fixpoint(step: Callable[[Array], Array], start: Array) -> Array:
-    """The fixed point of a contraction, to 1e-14 of its largest value."""
+    """Return the fixed point of a contraction. Its error is at most 1e-14 of its largest value."""
     x = start.astype(np.float64)
     for _ in range(20_000):
         before, x = x, step(x)
@@ -68,7 +68,7 @@ def _fixpoint(step: Callable[[Array], Array], start: Array) -> Array:
 
 
 def _walk(graph: RefGraph, weight: Array) -> csr_matrix:
-    """P[v, u]: the probability of a step from u to v; columns of dead ends are 0."""
+    """Return a sparse matrix P, where P[v, u] is the probability of a step from u to v. Columns of dead ends are 0."""
     matrix = sparse(graph, weight)
     total = np.asarray(matrix.sum(axis=1)).ravel()
     return (diags(1 / np.where(total > 0, total, 1)) @ matrix).T.tocsr()
@@ -155,7 +155,8 @@ def verify_spmv(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_eigenvector(graph: RefGraph, params: Params, result: Result) -> None:
-    """Check that a step changes `x` by at most the tolerance; for undirected graphs, compare with SciPy's vector."""
+    """Check that a step changes `x` by at most the tolerance. For undirected graphs, also compare with SciPy's vector.
+    """
     x, tol = np.asarray(result["x"], np.float64), float(params.get("tol", 1e-6)) * graph.n
     assert abs(np.linalg.norm(x) - 1) < 1e-4
     assert (x >= 0).all()

@@ -1,4 +1,4 @@
-"""The verifiers reject wrong results, and reference graphs and engine graphs are the same."""
+"""The verifiers reject wrong results, and a reference graph and the engine's graph have the same edges."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WATCHED = {
 
 
 def spoiled(array: Any, vertex: int) -> Any:
-    """The array with one value changed."""
+    """Return the array with one value changed."""
     wrong = np.array(array)
     if wrong.dtype.kind == "b":
         wrong[vertex] = not wrong[vertex]

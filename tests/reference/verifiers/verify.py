@@ -4,7 +4,8 @@ Each verifier takes the graph, the parameters and the results of a run, and chec
 algorithm or by the property that defines them. A verifier shares nothing with the interpreter or the engine. A wrong
 result raises AssertionError with a text that names the vertex. `result` maps the names of the outputs to arrays. For
 unreachable vertices, integers have the largest value of their type and floats are inf; `none` is -1. Missing parameters
-have the defaults of the program. If `columns` of the graph lacks the program's edge column, its default is used.
+have the defaults of the program. If the graph has no column for an edge field of the program, the default of the field
+is used.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ Verifier = Callable[[RefGraph, Params, Result], None]
 
 
 def _column(graph: RefGraph, name: str, default: float) -> Array:
-    """An edge column, rounded to f32 as programs read it, and converted to f64."""
+    """Return an edge column, rounded to f32 as programs read it, and converted to f64."""
     column = graph.columns.get(name)
     data = np.full(graph.m, default) if column is None else np.asarray(column)
     return data.astype(np.float32).astype(np.float64)
 
 
 def _out_edges(graph: RefGraph) -> list[list[tuple[int, int]]]:
-    """For each vertex its (edge, target) pairs."""
+    """Return, for each vertex, the (edge, target) pairs of its out-edges."""
     lists: list[list[tuple[int, int]]] = [[] for _ in range(graph.n)]
     for edge, (u, v) in enumerate(zip(graph.src.tolist(), graph.dst.tolist(), strict=True)):
         lists[u].append((edge, v))
@@ -46,7 +47,7 @@ def _out_edges(graph: RefGraph) -> list[list[tuple[int, int]]]:
 
 
 def _near(got: Any, want: Any, what: str, rtol: float = 1e-5, atol: float = 1e-6) -> None:
-    """Assert that all values are close; inf equals inf. The message names the worst vertex."""
+    """Assert that all values are close; inf equals inf. The message names the vertex with the largest difference."""
     got, want = np.asarray(got, np.float64), np.asarray(want, np.float64)
     assert got.shape == want.shape, f"{what}: shape {got.shape}, expected {want.shape}"
     good = np.isclose(got, want, rtol=rtol, atol=atol)
@@ -63,7 +64,7 @@ def _same(got: Any, want: Any, what: str) -> None:
 
 
 def _hops(graph: RefGraph, source: int) -> list[int]:
-    """Breadth-first search with a queue; -1 for vertices that are not reachable."""
+    """Return the numbers of hops by breadth-first search with a queue; -1 for vertices that are not reachable."""
     depth, edges = [-1] * graph.n, _out_edges(graph)
     if source < 0:
         return depth
@@ -79,14 +80,14 @@ def _hops(graph: RefGraph, source: int) -> list[int]:
 
 
 def _best_first(graph: RefGraph, source: int, start: float, extend: Callable[[float, int], float], sign: int) -> Array:
-    """Dijkstra's algorithm for any extension that never improves a value.
+    """Run Dijkstra's algorithm with any extension that never improves a value.
 
     Args:
         graph: The graph.
         source: The first vertex.
-        start: Its value.
+        start: The value of the first vertex.
         extend: The value at the end of an edge, from the value at its start and the number of the edge.
-        sign: 1: small values are good; -1: large values are.
+        sign: 1 if smaller values are better, -1 if larger values are better.
     """
     best = np.full(graph.n, np.inf * sign if sign > 0 else 0.0)
     if source < 0:
@@ -108,7 +109,7 @@ def _best_first(graph: RefGraph, source: int, start: float, extend: Callable[[fl
 
 
 def _matrix(graph: RefGraph, values: Array) -> Array:
-    """The dense matrix A with A[v, u] the sum of the values of the edges u -> v."""
+    """Return a dense matrix A, where A[v, u] is the sum of the values of the edges u -> v."""
     matrix = np.zeros((graph.n, graph.n))
     np.add.at(matrix, (graph.dst, graph.src), values)
     return matrix
@@ -119,11 +120,11 @@ def _tree(graph: RefGraph, source: int, value: Array, parent: Array, length: Arr
 
     Args:
         graph: The graph.
-        source: The root; -1 for none.
+        source: The root; -1 if there is no root.
         value: The distance of each vertex, inf where unreachable.
         parent: The parent of each vertex, -1 for `none`.
         length: The length of each stored edge.
-        exact: Whether distances are exact, rather than rounded.
+        exact: Whether distances are exact instead of rounded.
     """
     unreached = ~np.isfinite(value)
     assert (parent[unreached] == -1).all(), "a vertex that was not reached has a parent"
@@ -145,14 +146,14 @@ def _tree(graph: RefGraph, source: int, value: Array, parent: Array, length: Arr
 
 
 def verify_bfs(graph: RefGraph, params: Params, result: Result) -> None:
-    """Check that `depth` is the number of hops, or the largest int for unreachable vertices."""
+    """Check that `depth` is the number of hops from the source, or the largest int for unreachable vertices."""
     depth = np.asarray(result["depth"])
     want = np.array(_hops(graph, params["source"]), np.int64)
     _same(depth, np.where(want < 0, np.iinfo(depth.dtype).max, want).astype(depth.dtype), "depth")
 
 
 def verify_bfs_tree(graph: RefGraph, params: Params, result: Result) -> None:
-    """`depth` as in bfs; `parent` is the smallest neighbour one hop nearer."""
+    """Check `depth` as for bfs, and that `parent` is the smallest neighbour that is one hop nearer to the source."""
     verify_bfs(graph, params, result)
     depth = np.asarray(result["depth"])
     value = np.where(depth == np.iinfo(depth.dtype).max, np.inf, depth)
@@ -167,7 +168,7 @@ def verify_sssp(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_sssp_tree(graph: RefGraph, params: Params, result: Result) -> None:
-    """`dist` as in sssp; `parent` is the smallest predecessor on a shortest path, in f32 arithmetic."""
+    """Check `dist` as for sssp, and that `parent` is the smallest predecessor on a shortest path, in f32 arithmetic."""
     verify_sssp(graph, params, result)
     dist = np.asarray(result["dist"])
     weight = _column(graph, "weight", 1).astype(dist.dtype)
@@ -175,14 +176,14 @@ def verify_sssp_tree(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_sswp(graph: RefGraph, params: Params, result: Result) -> None:
-    """`width` is the largest bottleneck of a path; inf at the source, 0 for unreachable vertices."""
+    """Check that `width` is the largest bottleneck of a path: inf at the source, and 0 for unreachable vertices."""
     bandwidth = _column(graph, "bandwidth", 1)
     want = _best_first(graph, params["source"], np.inf, lambda w, e: min(w, float(bandwidth[e])), -1)
     _near(result["width"], want, "width", rtol=0, atol=0)
 
 
 def verify_viterbi(graph: RefGraph, params: Params, result: Result) -> None:
-    """`best` is the largest product of probabilities along a path."""
+    """Check that `best` is the largest product of probabilities along a path."""
     chance = _column(graph, "chance", 1)
     want = _best_first(graph, params["source"], 1.0, lambda p, e: p * float(chance[e]), -1)
     _near(result["best"], want, "best", atol=1e-30)
@@ -192,7 +193,7 @@ def verify_viterbi(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_components(graph: RefGraph, params: Params, result: Result) -> None:
-    """`label` is the smallest vertex of the weakly connected component, found by union-find."""
+    """Check that `label` is the smallest vertex of the weakly connected component, which union-find computes."""
     root = list(range(graph.n))
 
     def find(v: int) -> int:
@@ -208,7 +209,7 @@ def verify_components(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_kcore_members(graph: RefGraph, params: Params, result: Result) -> None:
-    """`alive` equals the result of removing vertices with too small a degree, one at a time."""
+    """Check that `alive` equals the result of removing, one at a time, vertices whose degree is too small."""
     k = int(params["k"])
     near: list[list[int]] = [[] for _ in range(graph.n)]
     for u, v in zip(graph.src.tolist(), graph.dst.tolist(), strict=True):
@@ -238,7 +239,7 @@ def _solve(matrix: Array, right: Array) -> Array:
 
 
 def verify_pagerank(graph: RefGraph, params: Params, result: Result) -> None:
-    """`rank` solves the linear system of PageRank with shared dangling mass, and sums to 1."""
+    """Check that `rank` solves the linear system of PageRank with shared dangling mass, and that its sum is 1."""
     damping, tol = float(params.get("damping", 0.85)), float(params.get("tol", 1.5e-7))
     n = graph.n
     rank = np.asarray(result["rank"], np.float64)
@@ -255,7 +256,7 @@ def verify_pagerank(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_rwr(graph: RefGraph, params: Params, result: Result) -> None:
-    """`p` solves the equation of the random walk with restart at `source`."""
+    """Check that `p` solves the equation of the random walk with restart at `source`."""
     restart, source = float(params.get("restart", 0.15)), int(params["source"])
     n, weight = graph.n, _column(graph, "weight", 1)
     total = np.bincount(graph.src, weight, n)
@@ -267,7 +268,7 @@ def verify_rwr(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_katz(graph: RefGraph, params: Params, result: Result) -> None:
-    """`x` solves x = alpha A x + beta, if the iteration contracts."""
+    """Check that `x` solves x = alpha A x + beta, if the iteration contracts."""
     alpha, beta = float(params.get("alpha", 0.05)), float(params.get("beta", 1.0))
     matrix = _matrix(graph, np.ones(graph.m))
     if graph.n and max(abs(np.linalg.eigvals(matrix))) * alpha >= 0.99:
@@ -277,7 +278,7 @@ def verify_katz(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_spmv(graph: RefGraph, params: Params, result: Result) -> None:
-    """`y` is A x."""
+    """Check that `y` is A x."""
     x = np.asarray(result["x"], np.float64)
     a = _column(graph, "a", 1)
     size = _matrix(graph, abs(a)) @ abs(x)  # scale of the rounding of f32 products
@@ -287,7 +288,9 @@ def verify_spmv(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_circuit(graph: RefGraph, params: Params, result: Result) -> None:
-    """`v` extends the fixed voltages harmonically, up to the tolerance, in every component with a fixed voltage."""
+    """Check that `v` extends the fixed voltages harmonically, up to the tolerance, in every component with a fixed
+    voltage.
+    """
     g = _column(graph, "g", 1)
     fixed, v = np.asarray(result["fixed"], np.bool_), np.asarray(result["v"], np.float64)
     load = np.bincount(graph.dst, g, graph.n)
@@ -304,7 +307,7 @@ def verify_circuit(graph: RefGraph, params: Params, result: Result) -> None:
 def _stepwise(
     graph: RefGraph, start: Array, step: Callable[[Array], Array], tol: float, rounds: int = 100_000
 ) -> Array:
-    """Repeat a step in f64 until no vertex differs by more than `tol` from the value it last sent."""
+    """Repeat a step in f64 until the value of no vertex differs by more than `tol` from the value that it last sent."""
     x = start.astype(np.float64)
     sent, active = np.zeros_like(x), np.ones(len(x), np.bool_)
     for _ in range(rounds):
@@ -317,7 +320,9 @@ def _stepwise(
 
 
 def verify_heat(graph: RefGraph, params: Params, result: Result, start: Array | None = None) -> None:
-    """`q` has converged: the net flow into every vertex is within the tolerance. `start` adds a check of the state."""
+    """Check that `q` has converged: the net flow into every vertex is within the tolerance. With `start`, also check
+    the state.
+    """
     tol, coeff = float(params.get("tol", 0.01)), _column(graph, "coeff", 0.1)
     n = graph.n
 
@@ -334,7 +339,7 @@ def verify_heat(graph: RefGraph, params: Params, result: Result, start: Array | 
 
 
 def verify_neural(graph: RefGraph, params: Params, result: Result) -> None:
-    """`x` is a fixed point of tanh of the weighted inputs, up to the tolerance."""
+    """Check that `x` is a fixed point of tanh of the weighted inputs, up to the tolerance."""
     weight, n = _column(graph, "weight", 1), graph.n
     x = np.asarray(result["x"], np.float64)
     inside = np.tanh(np.bincount(graph.dst, x[graph.src] * weight, n))
@@ -344,7 +349,7 @@ def verify_neural(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_smooth(graph: RefGraph, params: Params, result: Result) -> None:
-    """`smooth` equals NumPy's lower medians of the neighbours' values, repeated `rounds` times."""
+    """Check that `smooth` equals NumPy's lower medians of the neighbours' values, computed `rounds` times."""
     tails, heads = (graph.src, graph.dst) if not graph.directed else (
         np.concatenate([graph.src, graph.dst]), np.concatenate([graph.dst, graph.src]))
     near = [heads[tails == v] for v in range(graph.n)]
@@ -381,8 +386,8 @@ def verify(name: str, graph: RefGraph, params: Params, result: Result, fields: R
         name: The program.
         graph: The graph.
         params: Vertices as dense numbers; missing parameters have the defaults of the program.
-        result: Name of the output -> array.
-        fields: The input fields of the run. If an output starts from an input, they allow further checks.
+        result: The arrays of the outputs by name.
+        fields: The input fields of the run. They allow further checks of outputs that start from an input.
 
     Raises:
         AssertionError: A result is wrong; the message names the vertex.

@@ -1,4 +1,4 @@
-"""Verifiers that work on the list of edges, for graphs of any size: layers of networks, cascades, matchings."""
+"""Verifiers that work on the edge list, for graphs of any size: layers of networks, cascades, matchings."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def _near(got: object, want: Array, what: str, rtol: float = 1e-4, atol: float =
 
 
 def _gathered(graph: RefGraph, values: Array) -> Array:
-    """The sum of the rows of `values` over the in-neighbours of each vertex."""
+    """Return the sum of the rows of `values` over the in-neighbours of each vertex."""
     total = np.zeros(values.shape)
     np.add.at(total, graph.dst, values[graph.src])
     return total
 
 
 def _features(result: Result, params: Params) -> tuple[Array, list[Array]]:
-    """The features of the vertices, and the matrices, all in 64 bits."""
+    """Return the features of the vertices, and the matrices, all in 64 bits."""
     matrices = [np.asarray(params[name], np.float64) for name in ("W", "V", "own", "near") if name in params]
     return np.asarray(result["x"], np.float64), matrices
 
@@ -59,7 +59,7 @@ def verify_gin(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_temporal_reach(graph: RefGraph, params: Params, result: Result) -> None:
-    """Label setting in the order of arrivals: an edge that leaves later never arrives before it leaves."""
+    """Compare with label setting in the order of arrivals, which is correct since no edge arrives before it leaves."""
     leaves, takes = graph.columns["leaves"], graph.columns["takes"]
     rows: list[list[int]] = [[] for _ in range(graph.n)]
     for edge, source in enumerate(graph.src.tolist()):
@@ -92,7 +92,10 @@ def verify_influence(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_matching(graph: RefGraph, params: Params, result: Result) -> None:
-    """Every edge has an end in a pair that weighs no less: this implies half the largest weight, and maximality."""
+    """Check that every edge has an end in a matched pair that weighs no less.
+
+    Such a matching is maximal, and has at least half of the largest possible weight.
+    """
     mate = np.asarray(result["mate"])
     pairs = np.flatnonzero(mate >= 0)
     np.testing.assert_array_equal(mate[mate[pairs]], pairs)
@@ -124,7 +127,7 @@ def verify_label_spreading(graph: RefGraph, params: Params, result: Result) -> N
 
 
 def verify_eccentricity(graph: RefGraph, params: Params, result: Result) -> None:
-    """By searches from all vertices, or from some of them where there are many."""
+    """Compare with searches from all vertices, or from some vertices of a large graph."""
     chosen = np.arange(graph.n) if graph.n <= _FEW else np.arange(0, graph.n, -(-graph.n // 60))
     low = np.asarray(result["low"])
     np.testing.assert_array_equal(low, result["high"])

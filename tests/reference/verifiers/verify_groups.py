@@ -17,7 +17,7 @@ def _weight(graph: RefGraph) -> Array:
 
 
 def verify_weighted_cdlp(graph: RefGraph, params: Params, result: Result) -> None:
-    """Compare with a propagation that adds up the weights of pairs (vertex, label) by sorting."""
+    """Compare with a label propagation that sorts pairs (vertex, label) and adds up their weights."""
     ends, others, weight = graph.dst.astype(np.int64), graph.src, _weight(graph)
     if graph.directed:
         ends, others = np.concatenate([ends, others]), np.concatenate([others, ends])
@@ -35,7 +35,9 @@ def verify_weighted_cdlp(graph: RefGraph, params: Params, result: Result) -> Non
 
 
 def verify_boruvka(graph: RefGraph, params: Params, result: Result) -> None:
-    """The forest has the weight of SciPy's, and its edges are edges of the graph that connect what is connected."""
+    """Check that the forest weighs as much as SciPy's forest, that its edges are edges of the graph, and that it has
+    the same components as the graph.
+    """
     weight = _weight(graph)
     low, high = np.minimum(graph.src, graph.dst), np.maximum(graph.src, graph.dst)
     order = np.lexsort([weight, high, low])
@@ -61,7 +63,9 @@ def verify_boruvka(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_louvain(graph: RefGraph, params: Params, result: Result) -> None:
-    """The values of communities fit the edges, and no modularity is lost against vertices that are alone."""
+    """Check that the values of communities agree with the edges, and that the modularity is not below the modularity of
+    single vertices.
+    """
     weight, community = _weight(graph), np.asarray(result["community"])
     doubled = np.where(graph.src == graph.dst, 2 * weight, weight)
     k = np.bincount(graph.dst, doubled, graph.n)

@@ -1,7 +1,8 @@
 """Verifiers of the other programs of the standard library by independent algorithms, some from SciPy; see `verify`.
 
-The verifiers evaluate definitions directly on dense matrices, so graphs have at most some hundred vertices. Parallel
-edges count with their multiplicity. Properties that are defined on simple graphs only are verified on simple graphs.
+The verifiers evaluate definitions directly on dense matrices, so that graphs have at most a few hundred vertices.
+Parallel edges count with their multiplicity. Properties that are only defined on simple graphs are verified on simple
+graphs.
 """
 
 from __future__ import annotations
@@ -37,14 +38,14 @@ def _near(got: object, want: object, what: str, rtol: float = 1e-4, atol: float 
 
 
 def _matrix(graph: RefGraph, values: Array | None = None) -> Array:
-    """A[u, v]: the sum of the values of the edges u -> v."""
+    """Return a dense matrix A, where A[u, v] is the sum of the values of the edges u -> v."""
     matrix = np.zeros((graph.n, graph.n))
     np.add.at(matrix, (graph.src, graph.dst), np.ones(graph.m) if values is None else values.astype(np.float64))
     return matrix
 
 
 def _ends(graph: RefGraph) -> Array:
-    """E[v, u]: how often u is the other end of an edge of v."""
+    """Return a dense matrix E, where E[v, u] is the number of edges of v whose other end is u."""
     matrix = _matrix(graph)
     return matrix + matrix.T if graph.directed else matrix
 
@@ -54,7 +55,7 @@ def _weight(graph: RefGraph) -> Array:
 
 
 def _distances(graph: RefGraph) -> Array:
-    """Hops from u to v; inf if v is not reachable."""
+    """Return the number of hops from u to v; inf if v is not reachable."""
     if graph.n == 0:
         return np.zeros((0, 0))
     return np.asarray(shortest_path(csr_matrix(_matrix(graph) > 0), unweighted=True))
@@ -65,7 +66,7 @@ def _simple(graph: RefGraph) -> bool:
 
 
 def _mix(seed: int, x: int) -> int:
-    """The hash of section 8 of the language."""
+    """Return the hash of section 8 of language.md."""
     z = (x + seed * 0x632BE59BD9B4E019) * 0x9E3779B97F4A7C15 % _EMPTY
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % _EMPTY
     z = (z ^ z >> 27) * 0x94D049BB133111EB % _EMPTY
@@ -161,7 +162,7 @@ def verify_adamic_adar(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def _scores(graph: RefGraph, index: Any) -> Array:
-    """A similarity index of NetworkX for each edge, float64[n, n]; 0 for other pairs of vertices."""
+    """Return a similarity index of NetworkX for each edge, float64[n, n]; 0 for other pairs of vertices."""
     made, found = nx.Graph(_matrix(graph)) if graph.n else nx.Graph(), np.zeros((graph.n, graph.n))
     for u, v, score in index(made, list(made.edges)):
         found[u, v] = found[v, u] = score
@@ -180,7 +181,7 @@ def _chosen(graph: RefGraph, scores: Array, chosen: Array) -> None:
 
 
 def verify_walks(graph: RefGraph, params: Params, result: Result) -> None:
-    """Repeat each step of each walk by the rule of `pick`, written independently of the program."""
+    """Repeat each step of each walk by the rule of `pick`, with code that is independent of the program."""
     place = graph.ordinals(graph.src, graph.dst, np.arange(graph.m))
     weight = np.asarray(graph.columns.get("weight", np.ones(graph.m)), np.float64)
     end = np.arange(graph.n)
@@ -197,7 +198,9 @@ def verify_walks(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_core(graph: RefGraph, params: Params, result: Result) -> None:
-    """Remove vertices of least degree first, one at a time; the core number is the largest degree removed so far."""
+    """Compare with the removal of vertices of least degree, one at a time. A core number is the largest degree removed
+    so far.
+    """
     ends = _ends(graph)
     left, core, k = set(range(graph.n)), np.zeros(graph.n), 0.0
     degree = ends.sum(axis=1)
@@ -213,7 +216,9 @@ def verify_core(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_betweenness(graph: RefGraph, params: Params, result: Result) -> None:
-    """By definition: the sum over s and t of the share of shortest paths from s to t that pass through v."""
+    """Check that the score equals its definition: the sum over s and t of the share of shortest paths from s to t that
+    pass through v.
+    """
     far, step, want = _distances(graph), _matrix(graph), np.zeros(graph.n)
     paths, level = np.eye(graph.n), np.eye(graph.n)
     for hops in range(1, graph.n):
@@ -295,7 +300,7 @@ def verify_bipartite(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def _walk(graph: RefGraph, weight: Array) -> Array:
-    """P[u, v]: the probability of a step from u to v; rows of dead ends are 0."""
+    """Return a dense matrix P, where P[u, v] is the probability of a step from u to v. Rows of dead ends are 0."""
     matrix = _matrix(graph, weight)
     total = matrix.sum(axis=1, keepdims=True)
     walk: Array = np.divide(matrix, total, out=np.zeros_like(matrix), where=total > 0)
@@ -341,7 +346,7 @@ def verify_php(graph: RefGraph, params: Params, result: Result) -> None:
 def verify_eigenvector(graph: RefGraph, params: Params, result: Result) -> None:
     """Check that `x` is an eigenvector without negative values. Such a vector belongs to the largest eigenvalue.
 
-    Iteration on defective matrices converges slowly.
+    The program's iteration converges slowly on defective matrices, so its vector is not compared with SciPy's.
     """
     x = np.asarray(result["x"], np.float64)
     if not graph.n:
@@ -377,7 +382,7 @@ def verify_soft_reach(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def _in_order(graph: RefGraph, result: Result) -> list[int]:
-    """The vertices in the order of their random numbers, which are verified, too."""
+    """Return the vertices in the order of their random numbers. The random numbers are also verified."""
     drawn = [(_mix(1, graph.number(v)) >> 40) / 2**24 for v in range(graph.n)]
     _same(result["priority"], np.array(drawn, np.float32), "priority")
     return sorted(range(graph.n), key=lambda v: (drawn[v], v))

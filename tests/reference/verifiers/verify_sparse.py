@@ -1,9 +1,9 @@
 """Verifiers of the programs of the standard library for graphs of thousands to hundred thousands of vertices.
 
 The verifiers make the same checks as `verify` and `verify_more`, with other algorithms: sparse algebra and searches of
-SciPy, algorithms of NetworkX, fixed points in 64 bits, or the property that defines the result. Verifiers of `verify`
-and `verify_more` that take linear time are used unchanged. Parallel edges count with their multiplicity. triangles and
-lcc, which are defined on simple undirected graphs, are verified only on such graphs.
+SciPy, algorithms of NetworkX, fixed points in 64 bits, or the property that defines the result. Linear-time verifiers
+of `verify` and `verify_more` are used unchanged. Parallel edges count with their multiplicity. triangles and lcc, which
+are defined on simple undirected graphs, are verified only on such graphs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["SPARSE_VERIFIERS"]
 
 
 def _hops(matrix: csr_matrix, sources: list[int]) -> Array:
-    """Hops from each of the sources, one row each; inf for unreachable vertices."""
+    """Return the number of hops from each source, one row per source; inf for unreachable vertices."""
     return np.asarray(dijkstra(matrix, unweighted=True, indices=sources))
 
 
@@ -37,7 +37,7 @@ def _hops(matrix: csr_matrix, sources: list[int]) -> Array:
 
 
 def _parents(graph: RefGraph, source: int, value: Array, parent: Array, length: Array) -> None:
-    """Check that each parent is the smallest source of an in-edge that gives the distance exactly."""
+    """Check that each parent is the smallest source among the in-edges that give exactly the distance of the vertex."""
     offers = value[graph.src] + length
     tight = np.isfinite(offers) & (offers == value[graph.dst])
     want = np.full(graph.n, graph.n)
@@ -87,7 +87,7 @@ def verify_soft_reach(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_betweenness(graph: RefGraph, params: Params, result: Result) -> None:
-    """Compare with NetworkX on the directed graph, in which both directions of a pair count, as in the program."""
+    """Compare with NetworkX on the directed graph. As in the program, both directions of a pair count."""
     made = nx.from_scipy_sparse_array(sparse(graph), create_using=nx.DiGraph)
     score = nx.betweenness_centrality_subset(made, params["sources"], range(graph.n))
     near_to(result["score"], params.get("scale", 1) * np.array([score[v] for v in range(graph.n)]), "score", atol=1e-3)
@@ -111,7 +111,7 @@ def verify_closeness_weighted(graph: RefGraph, params: Params, result: Result) -
 
 
 def _mixed(n: int) -> Array:
-    """The hash of seed 1 and each vertex (section 8 of the language)."""
+    """Return the hash of seed 1 and each vertex (section 8 of language.md)."""
     z = (np.arange(n, dtype=np.uint64) + np.uint64(0x632BE59BD9B4E019)) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ z >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ z >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
@@ -119,7 +119,9 @@ def _mixed(n: int) -> Array:
 
 
 def _counters(n: int) -> Array:
-    """The 64 registers of each vertex: six bits of the hash select one, and the zeros after them give its value."""
+    """Return the 64 registers of each vertex. Six bits of the hash select a register, and the zeros after them give its
+    value.
+    """
     unit, mixed = np.zeros((n, 64), np.uint8), _mixed(n)
     rest = mixed >> np.uint64(6)
     zeros = np.log2((rest & (~rest + np.uint64(1))).astype(np.float64), where=rest > 0, out=np.full(n, 58.0))
@@ -235,7 +237,7 @@ def verify_adamic_adar(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def _best(graph: RefGraph, score: Array, found: Array, chosen: Array) -> None:
-    """The largest score of the edges of each vertex, and a neighbour that has it up to rounding."""
+    """Return the largest score of the edges of each vertex, and a neighbour that has this score up to rounding."""
     want = np.zeros(graph.n)
     np.maximum.at(want, graph.src, score)
     near_to(found, want, "the largest score")
@@ -244,7 +246,9 @@ def _best(graph: RefGraph, score: Array, found: Array, chosen: Array) -> None:
 
 
 def verify_core(graph: RefGraph, params: Params, result: Result) -> None:
-    """Remove vertices of least degree first, one at a time; the core number is the largest degree removed so far."""
+    """Compare with the removal of vertices of least degree, one at a time. A core number is the largest degree removed
+    so far.
+    """
     ends, degree, k = ends_of(graph), graph.degree.tolist(), 0
     near, times, row = ends.indices.tolist(), ends.data.astype(np.int64).tolist(), ends.indptr.tolist()
     core = [-1] * graph.n
@@ -295,7 +299,9 @@ def verify_cdlp(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def _stronger(graph: RefGraph, result: Result) -> csr_matrix:
-    """S[v, u] = 1 for neighbours u that precede v in the random order. The random numbers are verified, too."""
+    """Return a matrix S, where S[v, u] = 1 for neighbours u that precede v in the random order. The random numbers are
+    also verified.
+    """
     ends, priority = ends_of(graph).tocoo(), ((_mixed(graph.n) >> np.uint64(40)) / 2**24).astype(np.float32)
     same_as(result["priority"], priority, "priority")
     before = (priority[ends.col] < priority[ends.row]) | (
@@ -305,14 +311,18 @@ def _stronger(graph: RefGraph, result: Result) -> csr_matrix:
 
 
 def verify_mis(graph: RefGraph, params: Params, result: Result) -> None:
-    """A vertex is in the set exactly if no stronger neighbour is. Only the greedy set has this property."""
+    """Check that a vertex is in the set exactly if no stronger neighbour is in the set. Only the greedy set has this
+    property.
+    """
     chosen = np.asarray(result["chosen"], np.bool_)
     same_as(chosen, _stronger(graph, result) @ chosen.astype(np.int64) == 0, "chosen")
     same_as(result["excluded"], ~chosen, "excluded")
 
 
 def verify_coloring(graph: RefGraph, params: Params, result: Result) -> None:
-    """A vertex has the smallest colour that no stronger neighbour has. Only the greedy colouring has this property."""
+    """Check that a vertex has the smallest colour that no stronger neighbour has. Only the greedy colouring has this
+    property.
+    """
     color = np.asarray(result["color"]).astype(np.int64)
     assert (color >= 0).all()
     stronger = _stronger(graph, result).tocoo()

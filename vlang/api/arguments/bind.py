@@ -248,7 +248,7 @@ def _array(decl: f.FieldDecl, graph: Graph, value: Any) -> NDArray[Any]:
 
 
 def _stored(decl: f.FieldDecl | f.ParamDecl, type_: Scalar, array: NDArray[Any]) -> NDArray[Any]:
-    """Numbers or bools of any type, as stored in arrays of a type. Raises BindError."""
+    """Convert numbers or bools of any type to the stored form of a type. Raises BindError."""
     if type_ == BOOL:
         if array.dtype != np.bool_ and not np.isin(array, (0, 1)).all():
             raise BindError(f"`{decl.name}` is an array of truth values, not of {array.dtype}")

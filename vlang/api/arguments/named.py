@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Coded", "Named", "check_kinds", "codes_of", "name_run", "time_value", "times_of"]
 
 Array = NDArray[Any]
-_MOST = 10_000  # names among which near ones are looked for
+_MOST = 10_000  # in a longer list of names, no similar name is searched
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def times_of(name: str, type_: Scalar, array: Array) -> Array:
 
 
 def time_value(name: str, type_: Scalar, value: Any) -> int | float:
-    """A value of a type of times as a number of its unit, or an infinity.
+    """Convert a value of a time type to a number of the type's units, or to an infinity.
 
     Args:
         name: the parameter or field, for messages.

@@ -47,7 +47,7 @@ def call_form(program: Program, call: Call) -> Form:
             raise BindError(f"{option.name} is a function, which ranks that vlang starts cannot call: give "
                             f"{option.name}=True, or start the script by mpiexec with cluster=\"mpi\"")
         options[option.name] = sorted(value) if isinstance(value, frozenset) else value
-    by_mpi = isinstance(call.options.cluster, int)  # Ray passes notices on to this process
+    by_mpi = isinstance(call.options.cluster, int)  # Ray sends notices to this process
     if by_mpi and call.options.notices is not None and call.options.notices is not print_line:
         raise BindError("notices is a function, which ranks that vlang starts cannot call: give notices=True, or start "
                         "the script by mpiexec with cluster=\"mpi\"")

@@ -1,4 +1,4 @@
-"""Runs with checkpoints: checks that a checkpoint belongs to a run, and continues a run from a checkpoint."""
+"""Checks that a checkpoint belongs to a run, and continues the run from the checkpoint."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Notes:
 
 @contextmanager
 def opened_folder(path: str) -> Iterator[StateFolder]:
-    """A context manager that opens and locks the checkpoint folder of a run, to enter before the graph is read.
+    """A context manager that opens and locks the checkpoint folder of a run. It is entered before the graph is read.
 
     Raises CheckpointError if the folder or a file in it was not written by a run, and DiskError if the folder cannot be
     used.
@@ -206,7 +206,7 @@ def _difference(kind: str, name: str, there: str | None, here: str | None) -> st
 
 
 def _other(there: object, here: Key) -> str:
-    """A sentence about the first difference between the key of a checkpoint and that of a run; "" if they are equal."""
+    """A sentence about the first difference between the keys of a checkpoint and of a run; "" if the keys are equal."""
     if not isinstance(there, dict):
         return "it does not say what it belongs to"
     name = there.get("program", {}).get("name") if isinstance(there.get("program"), dict) else None

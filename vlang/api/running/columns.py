@@ -1,4 +1,4 @@
-"""The edge columns for which a program is compiled: those of the graph, and those that count parallel edges."""
+"""The edge columns for which a program is compiled: columns of the graph, and columns that number parallel edges."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ __all__ = ["columns_of", "counts_edges", "refuse_ordinals"]
 
 
 def columns_of(program: f.Program, graph: Graph | None) -> frozenset[str]:
-    """The edge columns that a plan of the program for a graph may read; without a graph, all that the program names.
-
-    If edges are keys of random numbers (`random(seed, edge)`, `pick`), these are also columns with the ordinals of
+    """The edge columns that a plan of the program for a graph may read; without a graph, all that the program names. If
+    edges are keys of random numbers (`random(seed, edge)`, `pick`), the result includes columns with the ordinals of
     parallel edges. A simple graph needs no such column.
     """
     if graph is None:

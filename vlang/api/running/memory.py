@@ -92,7 +92,7 @@ def check_need(need: Need, limit: int | None, name: str, graph: str, exact: bool
     return f"warning: {text}, and the budget is {in_bytes(limit)}"
 
 
-_seen: dict[tuple[int, int], tuple[weakref.ref[Graph], Plan, Options, float]] = {}  # by id(); values keep the plans
+_seen: dict[tuple[int, int], tuple[weakref.ref[Graph], Plan, Options, float]] = {}  # by ids; a value holds its plan
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Runs on a graph whose edges are on disk: whether edges are read or streamed, and which programs cannot stream."""
+"""Decides whether a run reads or streams edges that are on disk, and finds programs that cannot stream edges."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def whole_lists(program: Program) -> int | None:
 
 
 def keys_read(program: Program) -> tuple[int, str] | None:
-    """The line and text of the first read of a field of a group's key in a grouped gather; None if there is none."""
+    """The line and text of the first expression in a grouped gather that reads a field of the key; None without one."""
     for statement in statements(program.stages().program.body):
         for part in (part for expr in expressions(statement) for part in walk(expr)):
             if isinstance(part, (Field, Degree)) and isinstance(part.of, GroupKey):

@@ -1,4 +1,4 @@
-"""Runs on several GPUs: which programs and options cannot run so."""
+"""Refuses programs and options that several GPUs cannot run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def refuse(program: Program, plan: Plan, options: Options) -> None:
 
 
 def refuse_early(program: Program, options: Options) -> None:
-    """`refuse` before the graph is read, as if it had all edge columns; does nothing for other devices."""
+    """Call `refuse` before the graph is read, as if the graph had all edge columns; do nothing for other devices."""
     if options.device != ALL_GPUS and len(device_names(options.device)) == 1:
         return
     columns = frozenset(edge.name for edge in program.edges)

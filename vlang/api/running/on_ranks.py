@@ -1,4 +1,4 @@
-"""Runs on several ranks: runs this process as a rank of an MPI job, and refuses programs that cannot run on ranks."""
+"""Runs this process as a rank of an MPI job, and refuses programs that cannot run on several ranks."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def as_mpi_rank(call: Call, run: Callable[[], Result]) -> Result:
 
 
 def rank_keeper(machine: Any, folder: StateFolder | None) -> Callable[..., Keeper]:
-    """The class `RankKeeper` with its arguments for the rank of this thread.
+    """Return `RankKeeper` with the arguments bound that belong to the rank of this thread.
 
     Args:
         machine: the `ClusterMachine` of the rank.

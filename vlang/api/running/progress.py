@@ -196,19 +196,19 @@ class Progress:
 
     # ------------------------------------------------------------------------------------------------ reports
     def begin(self, name: str, of: str, size: int) -> None:
-        """A step begins."""
+        """Record that a step begins."""
         self._steps.append(_Step(f"{name} {of}".strip(), size, time.perf_counter()))
         self._loop = None
         self._show()
 
     def reach(self, fraction: float, count: str) -> None:
-        """The current step has done a fraction of its work."""
+        """Record the fraction of the current step's work that is done."""
         if self._steps:
             self._steps[-1].fraction, self._steps[-1].count = fraction, count
             self._show()
 
     def end(self) -> None:
-        """The current step has ended."""
+        """Record that the current step has ended."""
         if self._steps:
             self._steps.pop()
 
@@ -218,7 +218,7 @@ class Progress:
             self._moved[kind] += int(details.get("bytes", 0))
 
     def rounds(self, ran: Supersteps) -> None:
-        """Rounds of a loop have ended."""
+        """Record that rounds of a loop have ended."""
         loop, last = self._loop, ran.first + len(ran.done) - 1
         if loop is None or loop.number != ran.loop or ran.first <= loop.round:
             loop = self._loop = _Loop(ran.loop, ran.begin, first=ran.first)

@@ -55,7 +55,7 @@ class Ran:
 
 
 def packed(ran: Ran) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """A run on ranks as values of types that JSON supports, and as arrays by name."""
+    """Convert a run on ranks to values that JSON supports, and to arrays by name."""
     outcome = ran.outcome
     modes, history = outcome.history.packed()
     about = {name: getattr(ran, name) for name in (*_TEXTS, *_LISTS)}

@@ -134,7 +134,7 @@ def _remembered(plan: Plan, graph: Graph) -> str:
 
 
 def renumbered(graph: Graph, options: Options) -> bool:
-    """Whether vertices are stored in another order than that of their ids, because of the graph or of several parts."""
+    """Whether vertices are stored in another order than by id, in the graph or because the run has several parts."""
     return graph.order is not None or here() is not None or len(device_names(options.device)) > 1
 
 

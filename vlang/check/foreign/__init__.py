@@ -1,1 +1,1 @@
-"""Names and calls of other languages, and what to write in vlang instead."""
+"""Advice on names and calls of other languages: what to write in vlang instead."""

@@ -1,7 +1,7 @@
-"""Calls, indices and products in the notation of other languages, and what to write in vlang instead.
+"""Reports calls, indices and products in the notation of other languages, with what to write in vlang instead.
 
-Each function looks at an expression before its parts are checked. It reports a foreign notation and returns True, and
-leaves all other expressions to the rules of the language.
+Each function examines an expression before the parts of the expression are checked. The function reports a foreign
+notation and returns True. It returns False for all other expressions.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _choice(run: Run, node: t.Call, at: Sight) -> _Advice | None:
 
 
 def _literal(run: Run, node: t.Call, at: Sight) -> _Advice | None:
-    """`float("inf")` and other conversions of texts."""
+    """Return the advice on `float("inf")` and other conversions of texts."""
     if node.name not in CONVERSIONS or len(node.args) != 1 or not isinstance(node.args[0], t.Literal):
         return None
     given = node.args[0].value
@@ -97,7 +97,7 @@ def _literal(run: Run, node: t.Call, at: Sight) -> _Advice | None:
 
 
 def _number(run: Run, node: t.Call, at: Sight) -> _Advice | None:
-    """Functions without arguments that other systems have for the size of the graph and the superstep."""
+    """Return the advice on a function by which other systems read the size of the graph or the superstep number."""
     new = _COUNTS.get(_plain(node.name))
     if new is None or (node.args and not (len(node.args) == 1 and isinstance(node.args[0], t.Name)
                                           and node.args[0].name in ("G", "g", "graph"))):
@@ -109,7 +109,7 @@ def _number(run: Run, node: t.Call, at: Sight) -> _Advice | None:
 
 
 def _column_of(run: Run, node: t.Call, at: Sight) -> _Advice | None:
-    """`degree(u)`, `x(u)` and `weight(u, v)`: fields in the notation of a function."""
+    """Return the advice on `degree(u)`, `x(u)` and `weight(u, v)`, which are fields in the notation of a function."""
     if not node.args or not all(_is_vertex(arg, at) for arg in node.args):
         return None
     symbol = at.scope.find(node.name)
@@ -134,7 +134,7 @@ def _identity(run: Run, node: t.Call, at: Sight) -> _Advice | None:
 
 
 def _fold(run: Run, node: t.Call, at: Sight) -> _Advice | None:
-    """`reduce(plus, x)`."""
+    """Return the advice on `reduce(plus, x)`."""
     if node.name not in ("reduce", "fold", "aggregate") or len(node.args) not in (2, 3):
         return None
     names = [arg.name for arg in node.args if isinstance(arg, t.Name)]
@@ -145,7 +145,7 @@ def _fold(run: Run, node: t.Call, at: Sight) -> _Advice | None:
 
 
 def _adjacent(run: Run, node: t.Call, at: Sight) -> _Advice | None:
-    """`has_edge(self, u)`."""
+    """Return the advice on `has_edge(self, u)`."""
     if node.name not in _ADJACENT:
         return None
     title = f"there is no function `{node.name}`: a reduction ranges over the edges that exist"
@@ -167,7 +167,7 @@ def _adjacent(run: Run, node: t.Call, at: Sight) -> _Advice | None:
 
 
 def _layer(run: Run, node: t.Call, at: Sight) -> _Advice | None:
-    """`relu(x)`, and `dot(W, x)` or `matmul(W, x)` with a matrix."""
+    """Return the advice on `relu(x)`, and on `dot(W, x)` or `matmul(W, x)` with a matrix."""
     texts = [rewrite.one_line(run.text(arg)) for arg in node.args]
     if node.name in ("relu", "ReLU") and len(texts) == 1:
         return f"there is no function `{node.name}`", "it is a maximum with 0:", f"max({texts[0]}, 0)", node
@@ -181,7 +181,7 @@ def _layer(run: Run, node: t.Call, at: Sight) -> _Advice | None:
 
 
 def _best(run: Run, node: t.Call, at: Sight) -> _Advice | None:
-    """`argmax(x)` of a field: the vertex with the largest value."""
+    """Return the advice on `argmax(x)` of a field, which other systems use for the vertex with the largest value."""
     if node.name not in ("argmax", "argmin", "idxmax", "idxmin") or len(node.args) != 1 or at.inside is not None:
         return None
     name = node.args[0].name if isinstance(node.args[0], t.Name) else ""
@@ -196,7 +196,7 @@ def _best(run: Run, node: t.Call, at: Sight) -> _Advice | None:
 
 
 def _sets(run: Run, node: t.Call, at: Sight) -> _Advice | None:
-    """`set(self.neighbors)`."""
+    """Return the advice on `set(self.neighbors)`."""
     if node.name not in ("set", "frozenset") or len(node.args) != 1:
         return None
     return (f"there is no function `{node.name}`: neighbours are no sets",
@@ -227,7 +227,8 @@ def foreign_index(run: Run, node: t.Index, at: Sight) -> bool:
 
 
 def _named(run: Run, base: t.Expr, name: str, at: Sight) -> str | None:
-    """The text for `u["x"]`, `G[u][v]["w"]` or `vertices["x"]`; "" without proposal, None for other expressions."""
+    """The text to write for `u["x"]`, `G[u][v]["w"]` or `vertices["x"]`; "" without one, None for other expressions.
+    """
     symbol = at.scope.find(name)
     known = name in _DEGREES.values() if symbol is None else symbol.kind in ("field", "edge")
     if symbol is not None and symbol.kind == "edge":
@@ -240,7 +241,7 @@ def _named(run: Run, base: t.Expr, name: str, at: Sight) -> str | None:
 
 
 def _at_vertex(run: Run, base: t.Expr, indices: list[t.Expr], at: Sight) -> str | None:
-    """The text for `x[u]`, `outdegree[u]`, `weight[u][v]` or `G[u][v]`; None for other expressions."""
+    """Return the text to write for `x[u]`, `outdegree[u]`, `weight[u][v]` or `G[u][v]`; None for other expressions."""
     if not isinstance(base, t.Name) or not all(_is_vertex(index, at) for index in indices):
         return None
     symbol = at.scope.find(base.name)
@@ -280,7 +281,7 @@ def foreign_column(run: Run, node: t.Member, at: Sight) -> bool:
 
 
 def foreign_product(run: Run, node: t.Binary, at: Sight) -> bool:
-    """Whether a product `A @ x` or `A.T @ x` is of the graph as a matrix. Such a product is reported (V101)."""
+    """Whether `A @ x` or `A.T @ x` uses the graph as a matrix. Such a product is reported (V101)."""
     left, right = node.left, node.right
     turned = isinstance(left, t.Member) and left.name == "T"
     matrix = left.value if isinstance(left, t.Member) and turned else left

@@ -1,4 +1,4 @@
-"""Names from other languages that users may write by habit, and what to write in vlang instead."""
+"""Advice on names of other languages that users may write by habit: what to write in vlang instead."""
 
 from __future__ import annotations
 

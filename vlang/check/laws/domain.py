@@ -19,7 +19,7 @@ from vlang.types import BOOL, Scalar, Tuple
 
 __all__ = ["Interval", "domain_of", "parameter_domains", "parameter_values"]
 
-_MOST_COMBINATIONS = 12  # of parameter values to try
+_MOST_COMBINATIONS = 12  # combinations of parameter values to try
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
 
 

@@ -1,4 +1,4 @@
-"""Associativity on all triples of operands of a small type (language.md section 12)."""
+"""Tests associativity on all triples of operands of a small type (language.md section 12)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Places = NDArray[Any]
 
 
 def at(values: Operand, places: Places) -> Operand:
-    """The values at some places. Scalars stand for every place."""
+    """Return the values at some places. A scalar is the value at every place."""
     if isinstance(values, tuple):
         return tuple(part if part.ndim == 0 else part[places] for part in values)
     return values if values.ndim == 0 else values[places]
@@ -38,8 +38,8 @@ def broken_triples(
         n: the number of values, at most 256.
 
     Returns:
-        The places of a, b and c in `values` for every such pair of b and c, as three arrays of one length; None if f is
-        associative wherever its results are known.
+        Three arrays of equal length: the places of a, b and c in `values`, for every such b and c. None if f is
+        associative for all operands with known results.
     """
     every = np.arange(n)
     inner, unknown = join(at(values, np.repeat(every, n)), at(values, np.tile(every, n)))
@@ -60,7 +60,7 @@ def broken_triples(
 
 
 class _Table:
-    """Results of f for all pairs of the d distinct values of f and the n operands, row by row.
+    """Results of f for all pairs of a distinct value of f (d of them) and an operand (n of them), row by row.
 
     Attributes:
         results: f(d, c) in d rows of n if `outer_first`, otherwise f(a, d) in n rows of d.
@@ -76,7 +76,7 @@ class _Table:
 
 
 def _distinct(values: Operand, count: int) -> tuple[Places, Places]:
-    """The place of the first of each distinct value, and for each value which distinct value it is."""
+    """Return the first place of each distinct value, and for each value the number of the equal distinct value."""
     parts = values if isinstance(values, tuple) else (values,)
     columns = np.stack([np.broadcast_to(part, (count,)).astype(np.int64) for part in parts])
     _, first, code = np.unique(columns, axis=1, return_index=True, return_inverse=True)

@@ -64,7 +64,7 @@ def judge_reduction(run: Run, node: t.Reduction, symbol: Symbol) -> Laws | None:
 
 
 def _solved(run: Run, node: t.Reduction, trial: _Trial) -> tuple[Found, _Broken | None]:
-    """The answer of z3; and the law that its counterexample breaks, or None if evaluation does not confirm that."""
+    """Return z3's answer, and the law that its counterexample breaks; None if evaluation does not confirm it."""
     if not installed():
         return Found(), None
     found = solve(run, node, trial.type, trial.domain, parameter_domains(run))
@@ -209,7 +209,7 @@ class _Trial:
         return None
 
     def _all_associative(self, evaluator: Evaluator, pools: Sequence[Pool]) -> _Broken | None:
-        """Test all triples of the values of a small type, which are too many for a pool."""
+        """Test all triples of the values of a small type; there are too many triples for a pool."""
         def join(left: Operand, right: Operand) -> tuple[Operand, Array]:
             return self._f(evaluator, left, right), ~evaluator.within(np.asarray(True))
 

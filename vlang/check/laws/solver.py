@@ -241,7 +241,8 @@ class _Translator:
         raise Untranslatable
 
     def _alike(self, a: Any, b: Any, node: t.Expr | None) -> tuple[Any, Any]:
-        """Convert two values to the type of `node` or, without `node`, to the type of the one that is not a literal."""
+        """Convert two values to the type of `node` or, without `node`, to the type of the value that is not a literal.
+        """
         if node is not None:
             type_ = concrete(self.run.types[node], self.run.precision)
             return self.terms.fit(a, type_), self.terms.fit(b, type_)

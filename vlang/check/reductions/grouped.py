@@ -116,7 +116,7 @@ def weighed(x: Expressions, node: t.Reduce, edge: Sight) -> None:
 
 
 def _without_weight(text: str, node: t.Reduce, edits: list[tuple[t.Span, str]]) -> str:
-    """The text of a reduction without its weight, after edits."""
+    """Return the text of a reduction to which edits have been applied, without its weight."""
     assert node.weight is not None
     begin = text.rindex(",", node.body.span.end, node.weight.span.start)
     span = t.Span(begin, node.weight.span.end, node.weight.span.line, 1)

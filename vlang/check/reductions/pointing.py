@@ -16,7 +16,7 @@ _HERE = "the vertices that point here are chosen by one condition `v.f == self`"
 
 
 def refused(run: Run, node: t.Reduce, at: Sight) -> bool:
-    """Report a reduction over vertices that compares `self` in another way than by one `v.f == self`.
+    """Report a reduction over vertices that compares `self`, except by a single `v.f == self`.
 
     Returns whether it has reported such a reduction.
     """
@@ -41,7 +41,7 @@ def refused(run: Run, node: t.Reduce, at: Sight) -> bool:
 
 
 def _otherwise(run: Run, node: t.Reduce, cond: t.Expr, at: Sight) -> bool:
-    """Report a comparison of a pointer of v with `self` or a pointer of `self`, except a conjunct `v.f == self`."""
+    """Report a comparison of a pointer `v.f` with `self` or `self.g`, except a conjunct `v.f == self`."""
     own = {s.name for s in at.scope.visible() if s.kind == "field" and s.type == VERTEX}
     v = node.domain.name
     for part in conjuncts(cond):

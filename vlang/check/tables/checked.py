@@ -67,7 +67,7 @@ class Checked:
     """A correct program with its tables.
 
     If a call of a `fn` leaves out an argument, the default of the parameter is used. An update (`x += e`) has no node
-    for `x + e`; the type of this sum is that of `vlang.types.common` for x and e. A shift has the type of its left
+    for `x + e`; the type of this sum is `vlang.types.common` of the types of x and e. A shift has the type of its left
     operand, unless that operand is a literal.
 
     Attributes:
@@ -84,8 +84,9 @@ class Checked:
         precision: 32 or 64, the bits of `int` and `float`.
         warnings: the problems of severity "warning".
         laws: the result of testing the laws of each declared reduction.
-        values: the value of each constant, in whose place `file` has literals.
-        written: the tree of the text, with constants; None if the program has none, so that it is `file`.
+        values: the value of each constant; in `file`, literals replace the constants.
+        written: the tree of the text, with constants; None if the program has no constants, so that `file` is this
+            tree.
     """
 
     file: t.File

@@ -164,7 +164,7 @@ def _infinite(expr: t.Expr) -> bool:
 def _literals(expr: t.Expr, target: Type, negative: bool) -> Iterator[tuple[t.Literal, bool, Scalar]]:
     """The literals of an expression that are converted to `target`.
 
-    Yields with each literal whether it is negated, and the type to which it is converted.
+    Yields three items for each literal: the literal, whether it is negated, and the type to which it is converted.
     """
     if isinstance(expr, t.TupleExpr) and isinstance(target, Tuple):
         for part, goal in zip(expr.items, target.items, strict=False):
@@ -205,7 +205,7 @@ def _unfit(literal: t.Literal, negative: bool, goal: Scalar) -> str | None:
 
 
 def _unnamed(literal: t.Literal, goal: Scalar) -> str | None:
-    """The reason why a literal is no value of a category or of a type of times; None if it is a value of the type."""
+    """The reason why a literal is no value of a category or time type; None if it is a value of the type."""
     if not isinstance(literal.value, str):
         if goal.kind == "time" and literal.text == "inf":
             return None

@@ -86,7 +86,7 @@ class _Loop:
         return self.activate is None or self._default(self.activate.cond) >= self.lasting
 
     def _default(self, cond: t.Expr) -> set[Symbol]:
-        """The fields that a condition tests for any change at all; empty if it also tests something else."""
+        """The fields that a condition tests for any change at all; empty if the condition also tests something else."""
         if isinstance(cond, t.Logical) and cond.op == "or":
             left, right = self._default(cond.left), self._default(cond.right)
             return left | right if left and right else set()

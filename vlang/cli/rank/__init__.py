@@ -1,1 +1,1 @@
-"""Processes of ranks that a script or a command has started, and that get their call as data."""
+"""Ranks that a script or a command has started as processes, and that receive their call as data."""

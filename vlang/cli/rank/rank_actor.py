@@ -86,7 +86,8 @@ class RankActor:
         return json.dumps({"machine": node, "pid": os.getpid(), "version": vlang.__version__})
 
     def copy_of(self, path: str, stamp: str) -> str:
-        """The path of a page file on this machine: `path` if that has the stamp, or a copy that was sent; or ""."""
+        """The path of a page file on this machine: `path` if it has the stamp, else a copy that was sent, else "".
+        """
         if json.dumps(stamp_of(path)) == stamp:
             return path
         return str(self._copies.get((path, stamp), ""))
@@ -116,7 +117,7 @@ class RankActor:
         self._box.deliver(Letter.unpacked(raw))
 
     def cancel(self, attempt: int, reason: str) -> None:
-        """Let the run fail in its next exchange."""
+        """Make the run fail in its next exchange with other ranks."""
         self._box.cancel(attempt, reason)
 
     def said(self) -> str:
@@ -133,7 +134,8 @@ class RankActor:
             path: the page file of the graph, on this machine.
 
         Returns:
-            A form with the outcome on rank 0, with nothing on the others, or with "class" and "text" of an error.
+            A form: on rank 0 with the outcome, on other ranks empty. After an error, the form has its "class" and
+            "text".
         """
         transport = MailRank(self._rank, json.loads(machines), attempt, self._box, self._send)
         try:
@@ -155,7 +157,7 @@ class RankActor:
         self._peers[rank].deliver.remote(raw)
 
     def _opened(self, path: str) -> Graph:
-        """The graph of a page file, which stays open until another one is asked for."""
+        """The graph of a page file. The file stays open until another graph is requested."""
         from vlang.runtime.graph.graph import Graph  # start-up
 
         key = f"{path} {stamp_of(path)}"
@@ -164,7 +166,7 @@ class RankActor:
         return self._graph[1]
 
     def _compiled(self, about: dict[str, Any]) -> Program:
-        """A program, which is kept until another one is asked for."""
+        """Return a program. The program is kept until another one is requested."""
         if self._program is None or self._program[0] != about:
             self._program = about, Program(**about)
         return self._program[1]

@@ -25,7 +25,7 @@ def _stored(d: NumbaDialect, types: tuple[Scalar, ...], at: str, first: int, nam
 
 
 def taken(edge: Writer, d: NumbaDialect, grouped: Grouped, place: str) -> None:
-    """Write into `edge` the lines that add an edge to the table at `place`, if it satisfies the condition.
+    """Write into `edge` the lines that add an edge to the table at `place` if the edge satisfies the condition.
 
     An edge without a group changes entry 0, which belongs to no group.
 
@@ -33,7 +33,7 @@ def taken(edge: Writer, d: NumbaDialect, grouped: Grouped, place: str) -> None:
         edge: the writer of the function that is called for every edge.
         d: the dialect.
         grouped: the grouped gather.
-        place: code of the offset of the table of this gather.
+        place: the offset of this gather's table, as code.
     """
     types = grouped.components
     holds, word = grouped.edge(edge)
@@ -69,7 +69,7 @@ def _merged(writer: Writer, d: NumbaDialect, grouped: Grouped, at: str) -> tuple
 
 
 def opened(grouped: Grouped, number: int, at: str) -> str:
-    """The line that clears the table of structure number `number`, from word `at`, before the edges of a vertex."""
+    """Return the line that clears table number `number`, which begins at word `at`, for a vertex."""
     _, words, keys, _ = grouped.structure.split(":")
     most = f"min(degree, i64({keys}))" if keys != "0" else "degree"
     return f"at{number} = groups_clear(space, {at}, {most}, {words})"

@@ -114,7 +114,7 @@ def _inlined(scalar: ScalarText) -> str:
 
 
 def _laying(d: NumbaDialect, types: list[Scalar]) -> list[Function]:
-    """The functions `lay` and `laid`: store and load accumulators of vertex or lane s in memory of the worker."""
+    """Return `lay` and `laid`, which store and load the accumulators of vertex or lane s in the memory of a worker."""
     lines, items = [], []
     for i, type_ in enumerate(types):
         place, part = f"room[{i}][s]", d.part("acc", i)
@@ -131,7 +131,7 @@ def _fused(stage: str, kernels: Sequence[str]) -> str:
 
 
 def _tables(writer: StageWriter) -> list[Accumulation]:
-    """The accumulations that fill a structure, in order."""
+    """Return the accumulations that collect contributions in scratch memory, in the order of the gathers."""
     return [one for one in writer.accumulations if isinstance(one, (Holistic, Grouped))]
 
 
@@ -180,7 +180,7 @@ class NumbaTarget:
         self, writer: StageWriter, functions: list[str], texts: list[str], roles: list[str],
         support: tuple[str, ...] = (),
     ) -> StageText:
-        """The code of a stage from its functions and skeletons, with the functions that all stages have."""
+        """Join the functions and skeletons of a stage, and add the functions that every stage has."""
         name = writer.stage.name
         if writer.messages:
             roles.append("messages")
@@ -242,7 +242,7 @@ class NumbaTarget:
         return Function("bind_columns", (), self.dialect.pack("", pointers))
 
     def _edges(self, writer: StageWriter) -> list[str]:
-        """The functions that gather, with the components of all accumulators side by side."""
+        """Return the functions that gather. They process the components of all accumulators side by side."""
         d, stage = self.dialect, writer.stage
         edge = writer.contributing()
         after: list[str] = []

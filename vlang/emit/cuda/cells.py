@@ -1,8 +1,8 @@
 """Cells: memory in which contributions to one vertex are joined by unified operations (vlang.emit.cuda.unified).
 
-Every component of an accumulator has its own cell, with one exception: two components of at most 32 bits each that form
-a pair share a word, and the order of words is the order of pairs. Under max, vertex numbers are stored increased by 1,
-so that `none` wraps to 0 and is the least number.
+Every component of an accumulator has its own cell, with one exception: the two components of a pair share a word if
+each has at most 32 bits. The order of such words is the order of the pairs. Under max, vertex numbers are stored
+increased by 1, so that `none` wraps to 0 and is the least number.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Cell:
         return tuple(d.arithmetic("-", t, v, "u32(1)") if self._moves(t) else v for t, v in zip(self.types, values))
 
     def contributes(self, d: Dialect, item: str) -> str:
-        """Code of a test whether a contribution is joined into the cell; "" if all contributions are.
+        """Code that tests whether a contribution is joined into the cell; "" if all contributions are joined.
 
         A pair is not joined if its first component is the identity or NaN.
         """
@@ -118,7 +118,7 @@ class Cell:
         return f"{value} {'<' if self.reduction == 'min' else '>'} {nothing}"
 
     def by_declaration(self, writer: Writer, a: Sequence[str], b: Sequence[str]) -> tuple[str, list[str]]:
-        """Code of the join of components by the declared reduction.
+        """Code that joins components by the declared reduction.
 
         Returns: The content of a cell, and the names of bools that say whether an integer does not fit 64 bits.
         """
@@ -128,7 +128,7 @@ class Cell:
         return self.of(writer.d, joined), left
 
     def joined(self, d: Dialect, a: str, b: str) -> str:
-        """Code of the join of two cells by a reduction of the language, without atomic operations."""
+        """Code that joins two cells by a built-in reduction, without atomic operations."""
         if self.reduction in ("min", "max"):
             return d.select(f"{b} {'<' if self.reduction == 'min' else '>'} {a}", b, a)
         if self.reduction in ("any", "all"):

@@ -40,7 +40,7 @@ def _loaded(d: CudaDialect, grouped: Grouped, at: str) -> tuple[str, ...]:
 
 
 def filed(grouped: Grouped, place: str, at: int) -> list[str]:
-    """Lines that write the entry of an edge, whose items are those of `item` from number `at` on."""
+    """Return lines that write an edge's entry, from the items of `item` from number `at` on."""
     name = f"groups{place[5:]}"
     lines = [f"const Groups<{_size(grouped)}> {name}({place}, scratch.degree);",
              f"{name}.list[place] = item.a{at + 1} ? place : u32(NO_ENTRY);",
@@ -56,7 +56,7 @@ def joined(writer: StageWriter, d: CudaDialect, grouped: Grouped, place: str) ->
         writer: the writer of the stage.
         d: the dialect.
         grouped: the grouped gather.
-        place: the name of its structure in scratch memory.
+        place: the name of the gather's structure in scratch memory.
     """
     inner = writer.writer(writer.scope())
     a, b = (tuple(map(inner.name, _loaded(d, grouped, at))) for at in ("a", "b"))
@@ -77,7 +77,7 @@ def closed(writer: StageWriter, d: CudaDialect, grouped: Grouped, place: str) ->
         writer: the writer of the stage.
         d: the dialect.
         grouped: the grouped gather.
-        place: the name of its structure in scratch memory.
+        place: the name of the gather's structure in scratch memory.
     """
     scope = writer.scope()
     scope.at_edge = True  # no operation here can be reported for the vertex

@@ -33,8 +33,8 @@ def lifted(
         empty: the writer of the components of an empty accumulator.
         d: the dialect.
         accumulation: the accumulation of the gather.
-        items: the types of its items, the components of a contribution.
-        at: the number of its first item.
+        items: the types of the items, which are the components of a contribution.
+        at: the number of the first item.
     """
     if isinstance(accumulation, Grouped):
         return list(accumulation.identity(empty))
@@ -61,7 +61,7 @@ def scratch_members(writer: StageWriter, d: CudaDialect, widths: Sequence[int]) 
 
 
 def _words(accumulation: Holistic | Grouped) -> str:
-    """The function of the number of words of a structure."""
+    """Return the name of the function that computes the number of words of a structure."""
     if isinstance(accumulation, Grouped):
         return f"group_words<{1 + len(accumulation.components)}>"
     return _WORDS[accumulation.structure]
@@ -94,7 +94,7 @@ def _file(accumulations: Sequence[Accumulation], widths: Sequence[int]) -> tuple
 
 
 def _combine(writer: StageWriter, d: CudaDialect) -> tuple[str, ...]:
-    """The lines that join the entries of each group of edges, of a row or of a part of it."""
+    """Return the lines that join the entries of each group of edges in a row or in a part of a row."""
     lines: list[str] = []
     before: list[str] = []
     for accumulation, place, line in _places(writer.accumulations):

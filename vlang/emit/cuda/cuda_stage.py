@@ -188,14 +188,15 @@ class StageStruct:
         return f"if ({test}) {call}" if test else call
 
     def _poured(self, number: int, cell: Cell) -> str:
-        """Code that joins cell i into cell j of other cells by atomic operations."""
+        """Code that joins cell i into cell j of the cells `to` by atomic operations."""
         here, there = f"cells.c{number}[i]", f"to.c{number} + j"
         if cell.declared is None:
             return f"{cell.places.shared.function}({there}, {here});"
         return f"{{\n{indented(self._by_loop(number, cell, cell.parts(self.d, here), 'to', 'j'))}}}"
 
     def _joined_by_declaration(self, number: int, cell: Cell) -> str:
-        """Code that joins a contribution by a compare-and-swap loop, and notes in the next cell if it does not fit."""
+        """Return a compare-and-swap loop that joins a contribution; the next cell records a result that does not fit.
+        """
         return self._by_loop(number, cell, cell.values(self.d, "item"), "cells", "i")
 
     def _by_loop(self, number: int, cell: Cell, values: Sequence[str], cells: str, index: str) -> str:

@@ -1,8 +1,8 @@
 """Gathers of `change(u.x)` (language.md 4.5), and the messages that inactive vertices send to these gathers.
 
-Changes are sent as messages, since a neighbour may update its sent value, and change again, before a receiver reads it.
-Only active neighbours contribute. If the whole contribution is one message, an inactive neighbour sends the identity.
-Otherwise, a flag stored with the messages says whether the neighbour is active.
+Changes are sent as messages, since a neighbour may update its sent value, and change again, before a receiver reads the
+change. Only active neighbours contribute. If the whole contribution is one message, an inactive neighbour sends the
+identity. Otherwise, a flag stored with the messages says whether the neighbour is active.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ChangesSent:
         return bool(self.flagged or self.nothing)
 
     def received(self, reduce: f.Reduce) -> f.Reduce:
-        """A reduction as evaluated at an edge: its condition tests the flag, if the reduction is one of `flagged`."""
+        """Return the reduction to evaluate at an edge. If it is one of `flagged`, its condition also tests the flag."""
         if reduce not in self.flagged:
             return reduce
         cond = ACTIVE if reduce.cond is None else f.Op(BOOL, "and", (reduce.cond, ACTIVE))

@@ -24,8 +24,8 @@ class Reader:
         own: Fields, accumulators and masks read at the vertex itself.
         notify: The adjacency direction in which a vertex finds its receivers.
         reads_changes: Whether the pass reads changes of neighbours. In such a pass, every active vertex must notify its
-            receivers. A vertex that was active in the superstep before must notify its receivers, too, because they
-            must run again without its change.
+            receivers. A vertex that was active in the superstep before must notify its receivers, too, because the
+            receivers must run again without its change.
     """
 
     notifying: frozenset[str]

@@ -27,7 +27,7 @@ class Early:
 
 
 def joined_writes(writer: StageWriter) -> tuple[tuple[Write, ...], str]:
-    """The write that joins each gather of a stage, in order, if active vertices may push; if not, () and the reason."""
+    """Return the write that joins each gather of a stage; () and the reason if active vertices may not push."""
     plan, stage = writer.plan, writer.stage
     if plan is None:
         return (), "runs once, for every vertex: there is no frontier"
@@ -81,13 +81,13 @@ def early_of(writer: StageWriter) -> Early:
 
 
 def _done(writes: tuple[Write, ...], gather: f.Gather, fields: set[str]) -> str:
-    """The field that a gather is joined into, if its final value makes the gather unnecessary; otherwise ""."""
+    """The field that a gather is joined into, if the field's final value makes the gather unnecessary; otherwise ""."""
     write = _target(writes, gather)
     return write.fields[0] if write is not None and write.fields[0] in fields else ""
 
 
 def is_final(writer: StageWriter, early: Early) -> str:
-    """Code of the test that no gather can change a vertex: its fields are final (X1), or it was reached before (X2)."""
+    """Code that tests that no gather can change a vertex: its fields are final (X1), or it was reached before (X2)."""
     d, scope = writer.dialect, writer.scope()
     if early.kind == "frontier":
         (name,) = writer.stage.written
@@ -102,7 +102,7 @@ def is_final(writer: StageWriter, early: Early) -> str:
 
 
 def decided(writer: StageWriter, early: Early) -> str:
-    """Code of the test that no further contribution can change the accumulators (rule X1)."""
+    """Code that tests that no further contribution can change the accumulators (rule X1)."""
     d = writer.dialect
     if not early.decided:
         return d.false

@@ -26,7 +26,7 @@ class StageText:
         kernels: The name of the kernel for each role.
         gpu: The description for a GPU, or None.
         support: Skeletons that the stage needs in addition to the skeletons of every module.
-        signatures: The signatures, by name, of kernels with other parameters than those of a pass.
+        signatures: The signatures, by name, of kernels whose parameters differ from the parameters of a pass.
         ways: As in StageSpec.
         refused: As in StageSpec.
     """

@@ -18,7 +18,8 @@ __all__ = ["VlangGraph", "convert_from_nx", "convert_to_nx"]
 
 
 class VlangGraph:
-    """The nodes and edges of a NetworkX graph as arrays, and the graphs of vlang that are built from these on request.
+    """The nodes and edges of a NetworkX graph as arrays, and the vlang graphs that are built from the arrays on
+    request.
 
     Vertex i of these graphs is the node `nodes[i]`. NetworkX drops its cached copy when a method changes the graph.
 

@@ -59,7 +59,7 @@ def harmonic_centrality(
     G: VlangGraph, nbunch: Any = None, distance: Hashable | None = None, sources: Any = None
 ) -> dict[Any, Any]:
     """The result and the arguments as for `networkx.harmonic_centrality`."""
-    asked = set(chosen(G, nbunch)[0])  # a set, for the order that NetworkX has
+    asked = set(chosen(G, nbunch)[0])  # a set, to get the same order as NetworkX
     starts = chosen(G, sources)[0]
     places = np.unique(np.array([G.index[node] for node in starts], dtype=np.int64))
     near = _to_each(G.simple(), places).near.tolist()

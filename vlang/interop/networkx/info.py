@@ -1,4 +1,4 @@
-"""The description of this backend that NetworkX reads when it is imported: the entry point `networkx.backend_info`."""
+"""The description of this backend, which the import of NetworkX reads: the entry point `networkx.backend_info`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The table of the backend. A row has the module, programs and semantics of one function of NetworkX.
 
-NetworkX imports this module when it is imported itself, so the module imports no large modules.
+The import of NetworkX also imports this module, so the module imports no large modules.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Row(NamedTuple):
         programs: the programs of vlang that it runs.
         semantics: what a caller should know.
         tolerance: how far results may be from those of NetworkX.
-        work: the kind of work that NetworkX does: `LINEAR`, `SEARCH` or `CALL`. The graph size from which on the
-            backend is faster depends on this kind.
+        work: the kind of work that NetworkX does: `LINEAR`, `SEARCH` or `CALL`. The kind decides above which graph size
+            the backend is faster.
         unless: the conditions under which a call is left to NetworkX.
     """
 

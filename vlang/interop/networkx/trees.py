@@ -1,4 +1,4 @@
-"""Shortest paths themselves, from the tree of parents that a search leaves."""
+"""Shortest paths, not only their lengths, from the tree of parents that a search returns."""
 
 from __future__ import annotations
 

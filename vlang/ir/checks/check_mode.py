@@ -1,8 +1,8 @@
 """Check mode: the program with a test after every operation that can fail, and the place of each test in the text.
 
 Each operation that can fail has a number, and numbers grow in the order of evaluation. Statements inserted before each
-statement (and also after a gather) compute the number of the first operation that fails in it, or 0. Numbers of
-failures at vertices are kept in a field; numbers for graph-level values and for reductions over vertices are kept in
+statement (and also after a gather) compute the number of the first operation that fails in the statement, or 0. Numbers
+of failures at vertices are kept in a field; numbers for graph-level values and for reductions over vertices are kept in
 `let`s. After every step and superstep, the engine reads these numbers and ends the run if one is not 0 (language.md
 6.1).
 """
@@ -86,7 +86,7 @@ def _nowhere(program: f.Program) -> Span:
 
 @dataclass(frozen=True)
 class _Failure:
-    """A test of one operation: it fails where `test` and all of `guards` are true."""
+    """A test of one operation. The operation fails where `test` and all of `guards` are true."""
 
     kind: str
     span: Span
@@ -201,12 +201,12 @@ class _Tests:
 
     # -------------------------------------------------------------------------------------------------- statements
     def _at_vertices(self, value: f.Expr, span: Span) -> Iterator[f.Statement]:
-        """Tests of an expression that is evaluated for each vertex."""
+        """Yield the tests of an expression that is evaluated for each vertex."""
         value = yield from self._named(value, span)
         yield from self._noted(self._number(_failing(value, span)), span)
 
     def _at_graph(self, values: Iterable[f.Expr], span: Span) -> Iterator[f.Statement]:
-        """Tests of expressions that are evaluated once."""
+        """Yield the tests of expressions that are evaluated once."""
         for value in values:
             value = yield from self._named(value, span)
             number = self._number(_failing(value, span))
@@ -214,7 +214,7 @@ class _Tests:
                 yield self._let(span, "number", number, "")
 
     def _named(self, value: f.Expr, span: Span) -> Generator[f.Statement, None, f.Expr]:
-        """Tests of the reductions inside an expression; returns the expression with names instead of reductions."""
+        """Yield the tests of an expression's reductions; return the expression with names instead of reductions."""
         if isinstance(value, f.Reduce):
             span = value.span or span
             if value.domain.edges:
@@ -231,7 +231,7 @@ class _Tests:
         return f.rebuild(value, tuple(children)) if children else value
 
     def _terms(self, reduce: f.Reduce, span: Span) -> Iterator[f.Statement]:
-        """Tests of the terms and the default of a reduction over edges."""
+        """Yield the tests of the terms and of the default of a reduction over edges."""
         span = reduce.span or span
         number = self._number(_in_terms(reduce, span))
         if number is not None:
@@ -242,7 +242,7 @@ class _Tests:
             yield from self._at_vertices(reduce.default, span)
 
     def _result(self, reduce: f.Reduce, value: f.Expr, span: Span) -> Iterator[f.Statement]:
-        """Tests of the result of a reduction over edges."""
+        """Yield the tests of the result of a reduction over edges."""
         span = reduce.span or span
         asked: list[tuple[str, f.Expr]] = []
 
@@ -256,7 +256,7 @@ class _Tests:
         yield from self._noted(self._number(found), span)
 
     def _over_vertices(self, reduce: f.Reduce, span: Span) -> Generator[f.Statement, None, f.Expr]:
-        """Tests of a reduction over vertices; returns a read of the `let` that holds its value."""
+        """Yield the tests of a reduction over vertices; return a read of the `let` that holds its value."""
         number = self._number(_in_terms(reduce, span))
         if number is not None:
             fails = b.compare("ne", number, _NONE)
@@ -328,7 +328,7 @@ def _in_terms(reduce: f.Reduce, span: Span) -> Iterator[_Failure]:
 
 
 def _active(reduce: f.Reduce, cond: f.Expr | None = None) -> f.Expr | None:
-    """`cond` with a read of the `change` in `reduce`, so that a gather for tests reads the same edges as `reduce`."""
+    """Add a read of the `change` in `reduce` to `cond`, so that a gather for tests reads the same edges as `reduce`."""
     sent = next((e for e in f.walk(reduce) if isinstance(e, f.Field) and e.time == "change" and e.of != "self"), None)
     if sent is None:
         return cond

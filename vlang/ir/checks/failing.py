@@ -129,7 +129,7 @@ def _float(op: f.Op) -> Iterator[Failure]:
 
 
 def _rounding(op: f.Op) -> Iterator[Failure]:
-    """Failures of the conversion of a float to an integer."""
+    """Yield the failures of the conversion of a float to an integer."""
     (a,), target = op.args, op.type
     assert isinstance(target, Scalar)
     yield "nan operand", b.nan(a)
@@ -183,7 +183,7 @@ _UNDECIDED: Mapping[str, Callable[[f.Expr, f.Expr], f.Expr]] = {
 
 
 def _conversion(op: f.Op) -> Iterator[Failure]:
-    """Conversions of an integer to a type that cannot hold its value."""
+    """Yield the failure of a conversion of an integer: the new type cannot hold the value."""
     (a,), target = op.args, op.type
     source = a.type
     assert isinstance(target, Scalar)
@@ -245,7 +245,7 @@ def reduction_failures(reduce: f.Reduce, value: f.Expr, some: Callable[[f.Expr],
 
 def _exact(reduce: f.Reduce, results: tuple[f.Expr, ...], terms: tuple[f.Expr, ...],
            some: Callable[[f.Expr], f.Expr]) -> Iterator[Failure]:
-    """Failures of sums and products of integers. Such sums and products are computed exactly."""
+    """Yield the failures of sums and products of integers, which are computed exactly."""
     type_ = results[0].type
     assert isinstance(type_, Scalar)
     if type_.kind == "int":

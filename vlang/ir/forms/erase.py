@@ -19,7 +19,7 @@ __all__ = ["erased"]
 
 
 def erased(program: f.Program) -> f.Program:
-    """The program with integers in place of categories and times, and their types in `shown`."""
+    """Replace categories and times by integers, and record the original types in `shown`."""
     decls: tuple[f.Decl, ...] = (*program.params, *program.edges, *program.fields, *program.globals)
     shown = {decl.name: decl.type for decl in decls if isinstance(decl.type, Scalar) and decl.type.named}
     if not shown:
@@ -53,7 +53,7 @@ class _Eraser:
     spans: dict[str, Span] = field(default_factory=dict)
 
     def parts(self, node: Any) -> Any:
-        """A declaration, statement or expression with plain types."""
+        """Return a declaration, statement or expression with integer types in place of categories and times."""
         if isinstance(node, f.Expr):
             return self._expr(node)
         if isinstance(node, (Scalar, Tuple)):
@@ -98,9 +98,9 @@ def _compared(program: f.Program) -> frozenset[str]:
 
 
 def _stored(expr: f.Expr, compared: bool) -> Iterator[f.Expr]:
-    """The parts of an expression that are no operands of == or !=.
+    """Yield the parts of an expression that are not operands of == or !=.
 
-    compared: whether the whole expression is such an operand.
+    compared: whether the whole expression is an operand of == or !=.
     """
     if not compared:
         yield expr

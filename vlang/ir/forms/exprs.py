@@ -125,9 +125,10 @@ class Op(Expr):
     vector, from component `data` on, as many as its type has), vsum vmin vmax vargmin vargmax dot reverse (of vectors),
     broadcast (scalar to vector). Functions: bit, position (vertex, set), len (set),
     random and mix (seed, key), waiting (hash, weight), common (vertex, vertex), hll_unit hll_size, user (a declared
-    reduction as a function; its name in `data`). ordinal (neighbour, self): which of the parallel edges the current one
-    is, from 0; with data "place", which of the edges of both directions between these vertices. between (from, to): the
-    sum of the edge field `data` over the edges between two vertices; without a field, their number.
+    reduction as a function; its name in `data`). ordinal (neighbour, self): the number of the current edge among the
+    parallel edges, from 0; with data "place", its number among the edges of both directions between the two vertices.
+    between (from, to): the sum of the edge field `data` over the edges between two vertices; without a field, the
+    number of these edges.
 
     Operands of arithmetic have the type of the result, with two exceptions. A literal exponent is an i64 constant, and
     the distance of a shift has its own integer type. The body of `count` is a bool, and the body of `mean` is an f64.
@@ -209,7 +210,7 @@ class Reduce(Expr):
         return f"pointing:{pointer.name}" if isinstance(pointer, Field) else self.domain.kind
 
     def alike(self, type_: Type, name: str, body: Expr, cond: Expr | None) -> Reduce:
-        """A built-in reduction without `default` over the same edges or vertices.
+        """Return a built-in reduction without `default` over the same edges or vertices as this reduction.
 
         Args:
             type_: The type of its value.
@@ -239,7 +240,7 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 
 def reductions(expr: Expr) -> Iterator[Reduce]:
-    """The reductions in an expression, without those inside a grouped gather."""
+    """The reductions in an expression, except reductions inside a grouped gather."""
     if isinstance(expr, Reduce):
         yield expr
         return

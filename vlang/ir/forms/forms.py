@@ -58,7 +58,7 @@ class ParamDecl:
         type: The type of its value.
         default: An expression over constants and earlier parameters; None if the caller must pass a value.
         span: The place of the declaration.
-        shape: The numbers of rows and columns of a matrix, of which `type` is the vector of all rows; else None.
+        shape: The numbers of rows and columns of a matrix, whose `type` is the vector of all rows; else None.
     """
 
     name: str
@@ -131,7 +131,7 @@ class UserReduction:
         right: The name of b.
         type: The type of the operands and the result.
         wide: The type of the accumulators, of a and b in the body, and of the body itself. Where the body computes with
-            integers, these have 64 bits, and a result that does not fit ends the run.
+            integers, all of these have 64 bits, and a result that does not fit ends the run.
         body: The expression of the result.
         identity: The result of a reduction of no values, of type `wide`.
         span: The place of the declaration.
@@ -181,7 +181,7 @@ class Statement:
 
 @dataclass(frozen=True, eq=False)
 class InitField(Statement):
-    """Evaluate an initializer for all vertices; `value` has at most one Reduce over edges and any over vertices."""
+    """Evaluate an initializer for all vertices; `value` has at most one Reduce over edges."""
 
     name: str
     value: Expr
@@ -277,7 +277,7 @@ class ForVertices(Statement):
 
 @dataclass(frozen=True, eq=False)
 class ForRange(Statement):
-    """The statement `for name from low to high until until`.
+    """The statement `for NAME from LOW to HIGH until UNTIL`.
 
     Attributes:
         name: The variable.
@@ -313,7 +313,8 @@ class Program:
         names: For each unique name, the name in the text.
         precision: The bits of `int` and `float`: 32 or 64.
         needs: Its contracts about the graph.
-        shown: The types of parameters, fields and globals whose integers are shown as names or times, by their names.
+        shown: The category and time types of parameters, fields and globals, by name. Their integers are shown as names
+            or times.
         texts: The parameters that stand for names in the text, which binding supplies: name of the parameter -> text.
         later: The contracts about values that the program computes, by the name of the `let` in `body` that has the
             value of the condition. They are checked at this `let`.

@@ -1,4 +1,5 @@
-"""In which direction an expression moves when the fields of a loop move (language.md 10.2), and bounds of values."""
+"""Finds the direction in which an expression moves when the fields of a loop move (language.md 10.2), and value bounds.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +86,7 @@ class Known:
         return None
 
     def at_most(self, expr: f.Expr, bound: float) -> bool:
-        """Whether an expression is known to be at most `bound`, because it is a literal or by a contract."""
+        """Whether an expression is known to be at most `bound`: a literal, or a value with a contract."""
         number, key = _number(expr), self._key(expr)
         if number is not None:
             return number <= bound

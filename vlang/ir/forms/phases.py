@@ -17,13 +17,13 @@ class Phase:
         number: The number of the phase in the superstep, from 1.
         statements: The statements.
         domains: The domains of its reductions over edges, each once.
-        neighbour: The fields written in the loop that its reductions read from neighbours.
-        own: The fields written in the loop that it reads from the vertex itself, including the old value of a normal
-            form.
-        distant: The fields written in the loop that it reads from arbitrary vertices (`label.label`).
-        gathered: The accumulators that it computes.
-        used: The accumulators that it reads.
-        writes: The fields that it writes.
+        neighbour: The fields written in the loop that the phase's reductions read from neighbours.
+        own: The fields written in the loop that the phase reads from the vertex itself, including the old value of a
+            normal form.
+        distant: The fields written in the loop that the phase reads from arbitrary vertices (`label.label`).
+        gathered: The accumulators that the phase computes.
+        used: The accumulators that the phase reads.
+        writes: The fields that the phase writes.
         late: The first gather inside a `where` that reads a field written earlier in the same `where`, so that the
             phase takes more than one pass; None if there is none.
     """
@@ -76,7 +76,7 @@ def _phase(scope: LoopScope, number: int, group: tuple[f.Statement, ...]) -> Pha
 
 
 def _from_neighbours(scope: LoopScope, statement: f.Statement) -> frozenset[str]:
-    """The fields written in the loop that reductions of a statement or of its block read from neighbours."""
+    """The fields that the loop writes and that reductions in a statement or its block read from neighbours."""
     exprs = (expr for s in statements((statement,)) for expr in expressions(s))
     return frozenset(name for expr in exprs for name in scope.neighbour(expr))
 

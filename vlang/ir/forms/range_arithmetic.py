@@ -60,7 +60,7 @@ def whole(type_: Type) -> Range | None:
 
 
 def parts(type_: Type) -> Found:
-    """The ranges of the components of a tuple type; for another type, its one range."""
+    """Return the ranges of the components of a tuple type; for any other type, a single range."""
     return tuple(map(whole, type_.items)) if isinstance(type_, Tuple) else (whole(type_),)
 
 
@@ -88,7 +88,7 @@ def both(a: Range | None, b: Range | None) -> Range | None:
 
 
 def widened(old: Found | None, new: Found) -> Found:
-    """The range to use after a range has grown often: each bound that grew becomes 0 or the bound of the type."""
+    """Return the range to use after a range has grown several times: bounds that grew become 0 or the type's bound."""
     if old is None:
         return new
     result: list[Range | None] = []
@@ -155,7 +155,7 @@ def _bitwise(op: str, a: Range, b: Range, kind: Range) -> Range:
 
 
 def arithmetic(op: str, args: list[Range], kind: Range) -> Range:
-    """The range of an operation on integers of one type. kind: all values of that type."""
+    """The range of an operation on integers of one type. kind: the range of all values of the type."""
     a, b = args[0], args[-1]
     if op == "add":
         return _sum(a, b)

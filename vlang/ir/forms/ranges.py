@@ -144,7 +144,7 @@ class Ranges:
         return b if a is None else tuple(x and x.joined(y) for x, y in zip(a, b, strict=True))
 
     def _contracted(self, expr: f.Expr) -> Found:
-        """The range of an input, narrowed by contracts."""
+        """Return the range of an input, narrowed by contracts."""
         known, assumed = whole(expr.type), self._known
         if known is None or assumed is None or not isinstance(expr.type, Scalar):
             return parts(expr.type)
@@ -248,7 +248,7 @@ def _conjuncts(cond: f.Expr | None) -> Iterator[f.Op]:
 
 
 def _writes(program: f.Program, given: frozenset[str]) -> Iterator[tuple[str, f.Expr | Found]]:
-    """For each write, the name that is written and the value or the ranges written to it."""
+    """Yield, for each write, the written name, and the value or the ranges that are written."""
     types = {decl.name: decl.type for decl in program.fields}
     for statement in statements(program.body):
         if isinstance(statement, f.InitField):

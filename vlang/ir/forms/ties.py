@@ -59,7 +59,7 @@ class Ties:
         return max(map(self.of, exprs), default=FREE)
 
     def pass_by(self, statement: f.Statement, guard: int = FREE) -> None:
-        """Record how the values that a statement of the body writes depend on edges."""
+        """Record how the written values of a statement of the body depend on edges."""
         if isinstance(statement, (f.InitField, f.InitGlobal, f.Let)):
             self._names[statement.name] = self.of(statement.value)
         elif isinstance(statement, f.Gather):

@@ -15,14 +15,14 @@ _INNER = (f.Repeat, f.Sweep, f.ForVertices, f.ForRange)
 
 @dataclass(frozen=True, eq=False)
 class Leaf:
-    """A statement that is not a block, and the `where`s around it inside the loop, outermost first."""
+    """A statement without a block, and the `where`s of the loop around the statement, outermost first."""
 
     statement: f.Statement
     wheres: tuple[f.Where, ...]
 
 
 def statements(body: Iterable[f.Statement]) -> Iterator[f.Statement]:
-    """Every statement, blocks before the statements inside them."""
+    """Yield every statement; a statement with a block comes before the statements in the block."""
     for statement in body:
         yield statement
         if isinstance(statement, (f.Where, *_INNER)):
@@ -35,7 +35,7 @@ def loops_of(program: f.Program) -> tuple[f.Repeat, ...]:
 
 
 def expressions(statement: f.Statement) -> tuple[f.Expr, ...]:
-    """The expressions that a statement evaluates itself, without those of its block."""
+    """Yield the expressions that a statement evaluates, without the expressions in its block."""
     if isinstance(statement, f.Gather):
         return (statement.reduce,)
     if isinstance(statement, (f.Apply, f.Let, f.InitField, f.InitGlobal)):
@@ -76,14 +76,14 @@ def _leaves(body: tuple[f.Statement, ...], wheres: tuple[f.Where, ...]) -> Itera
 
 @dataclass(frozen=True, eq=False)
 class LoopScope:
-    """A loop in its program."""
+    """A loop, together with the program that contains it."""
 
     program: f.Program
     loop: f.Repeat
 
     @cached_property
     def leaves(self) -> tuple[Leaf, ...]:
-        """Gathers, applies, lets and local initializers in order, without those of inner loops."""
+        """The gathers, applies, lets and local initializers in order, without the statements of inner loops."""
         return tuple(_leaves(self.loop.body, ()))
 
     @cached_property
@@ -116,7 +116,7 @@ class LoopScope:
     def reads_iteration(self) -> bool:
         """Whether the loop reads `iteration`.
 
-        Reads in an inner loop do not count, since they give the number of that loop.
+        Reads in an inner loop do not count, since there `iteration` counts the supersteps of the inner loop.
         """
         blocks = {s for s in statements(self.loop.body) if isinstance(s, f.Repeat)}
         inner = {s for block in blocks for s in statements(block.body)}

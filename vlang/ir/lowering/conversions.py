@@ -27,7 +27,7 @@ def weak(type_: Type) -> bool:
 
 
 def meet(a: Type, b: Type) -> Type:
-    """The common type of two values that are compared, or between which a conditional chooses.
+    """Return the common type of two values that are compared, or of the two alternatives of a conditional.
 
     Raises TypeError for values without a common type; the checker has excluded them.
     """

@@ -49,7 +49,7 @@ class Expressions(Reductions):
         self.names = names
         self._arguments: dict[Symbol, f.Expr] = {}
         self._reducing = False  # inside the body or the condition of a reduction
-        self._pointing = False  # the same of a reduction over the vertices that point here
+        self._pointing = False  # inside a reduction over the vertices that point to this vertex
         self._ends = ""  # the kind of the edges of the innermost reduction over edges: "in", "out" or "both"
         self.picks: set[Symbol] = set()  # the accumulators of picks, which are tuples of a hash and the chosen value
         self.ahead: dict[f.Expr, f.GraphValue] = {}  # values of one vertex that a reduction reads, by their names
@@ -177,7 +177,7 @@ class Expressions(Reductions):
         return read
 
     def _read_ahead(self, node: t.Member, read: f.Expr) -> f.Expr:
-        """A read of a field of one fixed vertex inside a reduction becomes a `let` before the statement."""
+        """Turn a read of a field of one fixed vertex inside a reduction into a `let` before the statement."""
         known = self.ahead.get(read)
         if known is None:
             text = self._checked.file.text[node.span.start : node.span.end]

@@ -24,7 +24,7 @@ class Reductions(ABC):
     precision: int
     _checked: Checked
     _reducing: bool  # inside the body or the condition of a reduction
-    _pointing: bool  # the same of a reduction over the vertices that point here
+    _pointing: bool  # inside a reduction over the vertices that point to this vertex
     _ends: str  # the kind of the edges of the innermost reduction over edges: "in", "out" or "both"
 
     @abstractmethod
@@ -159,9 +159,10 @@ class Reductions(ABC):
     def _picked(self, node: t.Reduce) -> f.Reduce:
         """`pick(e for D if c, seed, key, ...)`: `min((hash, e) for D if c)`, a tuple with the chosen value as item 1.
 
-        Without weights, the hash is that of the seed, the keys, `self`, the neighbour and the position among edges to
-        this neighbour. With weights, it is the time of an event at the rate w, which is exponentially distributed; the
-        first event chooses (Efraimidis, Spirakis: Weighted random sampling with a reservoir, IPL 97, 2006).
+        Without weights, `hash` is computed from the seed, the keys, `self`, the neighbour and the position among edges
+        to this neighbour. With weights, `hash` is the time of an event at the rate w, which is exponentially
+        distributed; the first event chooses (Efraimidis, Spirakis: Weighted random sampling with a reservoir, IPL 97,
+        2006).
         """
         self._reducing, self._ends = True, node.domain.kind
         cond = None if node.cond is None else self._expr(node.cond)

@@ -70,7 +70,7 @@ def _not_joined(ctx: Context, write: Write) -> Verdict | None:
 
 
 def _against(ctx: Context, write: Write) -> Verdict | None:
-    """The reason why a joined value, or a `where` around the write, may move against the field; None if none may."""
+    """Why a joined value, or a `where` around the write, may move opposite to the field; None if neither may."""
     scope, moves = ctx.scope, ctx.moves()
     word = scope.word(write.fields[0])
     way = UP if ctx.directions[write.fields[0]] == "up" else DOWN

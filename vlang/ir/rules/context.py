@@ -217,7 +217,7 @@ def _disjuncts(cond: f.Expr) -> list[f.Expr]:
 
 
 def _change_test(cond: f.Expr, directions: dict[str, str | None]) -> str | None:
-    """The field f in `changed(f)` or `f != old(f)`, or in `f < old(f)` or `f > old(f)` where f moves only that way."""
+    """The field f in `changed(f)` or `f != old(f)`, or in `f < old(f)` or `f > old(f)` if f moves only that way."""
     if not (isinstance(cond, f.Op) and cond.op in ("differs", "ne", "lt", "gt")):
         return None
     op, (now, then) = cond.op, cond.args

@@ -148,9 +148,9 @@ def strict(reduce: f.Reduce, known: Known) -> Verdict:
 
 
 def silencing(reduce: f.Reduce, known: Known) -> tuple[str, ...]:
-    """Rule Z: the fields of a neighbour that make its contribution void if their value is the identity.
+    """Rule Z: the fields of a neighbour whose neutral value makes the neighbour's contribution void.
 
-    The identity is the identity of the reduction, or `false` for a bool that must be true for a contribution.
+    The neutral value is the identity of the reduction, or `false` for a bool that must be true for a contribution.
     """
     return _silencing(reduce, known)[0] if strict(reduce, known).granted else ()
 
@@ -202,7 +202,7 @@ def _strict_infinite(body: f.Expr, low: bool, known: Known) -> frozenset[str]:
 
 
 def _bounded(expr: f.Expr, known: Known, below: bool) -> bool:
-    """Whether a term cannot cancel an infinity: it is a finite literal, an integer, or >= 0 where that is needed."""
+    """Whether a term cannot cancel an infinity: an integer, a finite literal or, with `below`, a value >= 0."""
     if isinstance(expr.type, Scalar) and expr.type.integral:
         return True
     finite = isinstance(expr, f.Const) and isinstance(expr.value, float) and math.isfinite(expr.value)

@@ -44,7 +44,7 @@ def incremental(ctx: Context, order: Verdict) -> Verdict:
 
 
 def _towards(move: str, write: Write) -> str:
-    """UP if more edges move the joined value in the field's direction, DOWN if they move it the other way."""
+    """UP if more edges move the joined value in the field's direction, DOWN if in the other direction."""
     return move if write.direction == "up" else flip(move)
 
 

@@ -16,7 +16,7 @@ _SWAPPED = {"lt": "gt", "le": "ge"}
 
 
 def stays(cond: f.Expr) -> bool:
-    """Whether a condition cannot become true at a vertex where nothing changed, where old and new values are equal.
+    """Whether a condition cannot become true at a vertex where nothing changed, that is, old and new values are equal.
 
     A bound of a change that is not a literal is assumed to be a tolerance, which is not negative.
     """

@@ -20,7 +20,7 @@ class PhaseSkip:
 
     Attributes:
         verdict: Whether vertices may be skipped.
-        notifying: The fields whose change at a vertex makes it notify its neighbours.
+        notifying: The fields whose change at a vertex makes this vertex notify its neighbours.
         own: The fields whose change at a vertex makes this vertex run again ("+self"). Every change since the phase
             last began counts, even a change by another phase, or a change that was undone later.
         along: The adjacency directions in which a vertex notifies its neighbours, opposite to the phase's domains.

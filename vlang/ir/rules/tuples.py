@@ -19,11 +19,11 @@ def keeps_order(ctx: Context, write: Write) -> str | None:
     Tuples are compared component by component. So a component may depend on the sender's field at its position only if
     different values of each earlier field give different components. Sums of integers keep values different: a sum that
     overflows its type is infinite, and a tuple with an infinite first component is no contribution. Sums of floats do
-    not, because two sums may round to the same float.
+    not keep values different, because two sums may round to the same float.
 
     Returns:
-        "" if this is so; the reason if rounding or equal components may break the order; None if the write joins no
-        tuple from neighbours, or not one that this check can judge.
+        "" if the order is kept; the reason if rounding or equal components may break the order; None if the write joins
+        no tuple from neighbours, or a tuple that this check cannot judge.
     """
     if len(write.fields) == 1 or write.joined is None or not isinstance(write.rest, f.Accumulator):
         return None

@@ -144,7 +144,7 @@ def _remarked(line: str, remark: str) -> str:
 
 
 def _numbered(lines: Sequence[_Written]) -> Iterator[tuple[int, _Written]]:
-    """Each line with the number of its run. A run is consecutive lines of one kind in one block."""
+    """Yield each line with the number of its run, where a run is consecutive lines of one kind in one block."""
     number = 0
     last: tuple[int, int] | None = None
     for line in lines:

@@ -1,4 +1,4 @@
-"""Groups of edges and random choices in the notation of other languages, such as `group by u.label having ...`."""
+"""Recognises groups of edges and random choices of other languages, such as `group by u.label having ...`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CHOICE = re.compile(r"(?P<at>\b(?:random|np\.random)\.choice)\((?P<body>\w+ for
 
 
 def foreign_group(line: str, around: Surroundings) -> Habit | None:
-    """`group by u.label`, `by u.label` without a name, and `having`."""
+    """Recognise `group by u.label`, `by u.label` without a name, and `having`."""
     match = _BY.search(line)
     if match is None or " for " not in line[: match.start()]:
         return None
@@ -45,7 +45,7 @@ def foreign_group(line: str, around: Surroundings) -> Habit | None:
 
 
 def foreign_random(line: str, around: Surroundings) -> Habit | None:
-    """`random.choice(u for self -> u)` and `random.uniform(0, 1)`."""
+    """Recognise `random.choice(u for self -> u)` and `random.uniform(0, 1)`."""
     choice = _CHOICE.search(line)
     keys = "1" if around.top else "1, iteration"
     if choice is not None:

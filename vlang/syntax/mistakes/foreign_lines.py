@@ -1,4 +1,4 @@
-"""Lines with calls, indices and statements of other languages that need the declarations of the program to translate.
+"""Recognises lines of other languages whose translation depends on the declarations of the program.
 
 `habits.py` has the lines that a pattern alone translates. Each rule here takes a line that does not parse and its
 surroundings, and returns the habit that it recognises, or None.
@@ -217,7 +217,7 @@ def _method(line: str, around: Surroundings) -> Habit | None:
 
 
 def _of_graph(name: str, arguments: list[str]) -> str:
-    """The text for a method of a graph; "" for other methods."""
+    """Return the text to write instead of a call of a graph's method; "" for other methods."""
     if name in _COUNTS and not arguments:
         return _COUNTS[name]
     if name in _OF_VERTEX and len(arguments) == 1 and arguments[0].isidentifier():
@@ -226,7 +226,7 @@ def _of_graph(name: str, arguments: list[str]) -> str:
 
 
 def _of_value(x: str, name: str, arguments: list[str]) -> str:
-    """The text for a method of a column; "" for methods that have no counterpart."""
+    """Return the text to write instead of a call of a column's method; "" for methods without counterpart."""
     if name == "clip" and len(arguments) == 2:
         return f"clamp({x}, {arguments[0]}, {arguments[1]})"
     if name == "astype" and len(arguments) == 1 and arguments[0] in TYPE_NAMES:
@@ -276,7 +276,7 @@ _DIVISOR = re.compile(r"/ ?([A-Za-z_]\w*)(?![\w.(\[])")
 
 
 def _sent(text: str, around: Surroundings) -> str:
-    """An expression of a vertex about itself as one about its neighbour `u`."""
+    """Rewrite an expression of a vertex about itself as an expression about its neighbour `u`."""
     own = set(around.fields) | _DEGREES
     return re.sub(r"(?<![\w.])[A-Za-z_]\w*(?![\w(])", lambda m: f"u.{m[0]}" if m[0] in own else m[0], text)
 

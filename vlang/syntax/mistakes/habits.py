@@ -1,4 +1,4 @@
-"""Lines in the syntax of other languages (Python, pandas, C, Cypher, GraphIt, Pregel), and what to write instead.
+"""Recognises lines in the syntax of other languages (Python, pandas, C, Cypher, GraphIt, Pregel), with advice.
 
 Each row is a pattern of a whole line that does not parse; `\\1` in its texts stands for the text that a group of the
 pattern matched. A group named `at` is the part of the line that the message marks; without it, the message marks the

@@ -136,7 +136,7 @@ def _habit(case: _Case) -> Problem | None:
 def _of_other_language(case: _Case) -> Problem | None:
     """The problem of a line that is a construct of another language."""
     from vlang.syntax.mistakes.foreign_lines import foreign_line  # start-up: compiles many patterns
-    from vlang.syntax.mistakes.habits import habit_of  # start-up: so does this; a correct program does not need them
+    from vlang.syntax.mistakes.habits import habit_of  # start-up: also compiles many patterns
 
     line, start = case.text(case.line.start, case.line.end), case.line.start
     if len(line) > _LONGEST:
@@ -144,7 +144,7 @@ def _of_other_language(case: _Case) -> Problem | None:
     found = habit_of(line) or foreign_line(line, _surroundings(case))
     if found is None:
         return None
-    joined = line != case.found.source.text[start : case.line.end]  # then the offsets of the mark are of another text
+    joined = line != case.found.source.text[start : case.line.end]  # if so, the mark's offsets fit another text
     begin, end = (0, case.line.end - start) if joined else found.mark
     return case.problem(found.title, start + begin, start + end, help=found.help, write=found.write)
 
@@ -249,7 +249,7 @@ def _arrow(case: _Case) -> Problem | None:
 
 
 def _crossed(words: list[Word]) -> Iterator[tuple[int, str]]:
-    """The arrows of other languages after a `for`, of two words each: the index of the first word, and the text."""
+    """Yield the index and the text of each arrow of another language after a `for`. Such an arrow is two words."""
     begin = next((i for i, w in enumerate(words) if w.text == "for" and i), len(words))
     for i in range(begin, len(words) - 1):
         pair = words[i].text + words[i + 1].text
@@ -258,9 +258,9 @@ def _crossed(words: list[Word]) -> Iterator[tuple[int, str]]:
 
 
 def _as_self(case: _Case, source: str, target: str) -> tuple[str, ...]:
-    """The line with `self` in place of one end of an arrow between two names.
+    """Return the line with `self` in place of one end of an arrow between two names.
 
-    That end is the target; or the source, if only fields of the target are read.
+    The replaced end is the source if only fields of the target are read; otherwise, it is the target.
     """
     if not (source.isidentifier() and target.isidentifier()):
         return ()

@@ -143,7 +143,7 @@ def _put_aside(error: UnexpectedInput, layout: _Layout, found: Scan) -> bool:
 
 
 class _Layout:
-    """A text with placeholders in place of the bad lines, and a map from its positions to those in the user's text."""
+    """A text with placeholders in place of the bad lines, and the map from its positions to the user's text."""
 
     def __init__(self, found: Scan, headed: bool) -> None:
         self._source = found.source
@@ -163,13 +163,13 @@ class _Layout:
         self.text = "".join(pieces)
 
     def line_at(self, place: int) -> tuple[int, int]:
-        """The index of the line at a position in this text, and that position in the user's text."""
+        """The index of the line at a position in this text, and the corresponding position in the user's text."""
         index = max(bisect_right(self._new, place) - 1, 0)
         start, end = self._old[index]
         return index, min(max(start + place - self._new[index], start), end)
 
     def span(self, start: int, end: int) -> t.Span:
-        """The span in the user's text of a range in this text."""
+        """The span in the user's text that corresponds to a range in this text."""
         return self._source.span(self.line_at(start)[1], self.line_at(end)[1])
 
 

@@ -22,8 +22,8 @@ __all__ = ["input_notes"]
 def input_notes(stages: Stages, call: Call, source: str) -> tuple[str, ...]:
     """Warnings about the inputs of a call.
 
-    There is a warning for each vertex field that is NaN at some vertex, and for each edge field with a NaN or an
-    infinity, or with a default although the graph has unused columns.
+    There is a warning for each vertex field that is NaN at some vertex, for each edge field with a NaN or an infinity,
+    and for each edge field that takes its default although the graph has unused columns.
 
     source: the text of the program.
     """

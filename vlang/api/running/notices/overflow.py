@@ -1,4 +1,4 @@
-"""Reports of float sums that overflowed in a run: the statement, a vertex, and whether the outputs show it."""
+"""Reports float sums that overflowed in a run: the statement, a vertex, and whether the outputs show the overflow."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Supersteps over a narrow uniform frontier (see reach.py), with queues; one call runs many supersteps.
 
 Each worker pushes from the vertices that it found itself, and appends the vertices that it finds to its own queue. If
-one worker found many more vertices than the others, the vertices of all queues are divided equally instead. After a
-barrier, each worker removes from its queue the vertices that another worker also found and keeps. After a second
+one worker found many more vertices than the others, the vertices of all queues are divided equally instead. If several
+workers found a vertex, one of them keeps it; after a barrier, the others remove it from their queues. After a second
 barrier, the number of vertices is known. No vertex or edge needs an atomic operation. If few vertices are found, worker
 0 continues alone, and the others wait for worker 0 at the second barrier.
 """

@@ -39,7 +39,7 @@ class Words:
     places: tuple[int, ...]
 
     def look(self, v: str) -> list[str]:
-        """Lines that read the words of a vertex into `old` and `more`; two words by `both_words`."""
+        """Return lines that read a vertex's words into `old` and `more`; `both_words` reads two words."""
         if self.count == 2:
             return [f"old, more = both_words({self.pointer}, {v})"]
         return [f"old = {self.pointer}[{v}]"]
@@ -67,7 +67,7 @@ class Words:
         return [" | ".join(text for at, text in bits if at // 64 == word) for word in range(self.count)]
 
     def replaced(self, v: str) -> str:
-        """Code that replaces `old`, `more` by `new`, `newer` unless another worker changed them; returns success."""
+        """Return code that replaces `old`, `more` by `new`, `newer`, and is false if another worker changed them."""
         if self.count == 2:
             return f"replace_both({self.pointer}, {v}, old, more, new, newer)"
         return f"replace({self.pointer}, {v}, old, new)"
@@ -80,7 +80,7 @@ class Words:
 
 
 def words_of(writer: StageWriter, fields: tuple[str, ...], types: tuple[Scalar, ...]) -> tuple[Words, PushSpec] | None:
-    """The words for fields that are written together, and their spec for the engine; None if they exceed 16 bytes."""
+    """The words for fields that are written together, and their spec for the engine; None if above 16 bytes."""
     if len(fields) == 1 and fields[0] in writer.two_buffers:
         slot = f"next:{fields[0]}"
         words = Words(writer.dialect, writer.env.pointer(slot, stored_as(types[0])), 0, types, (0,))

@@ -87,8 +87,8 @@ def _packed(writer: StageWriter, gather: f.Gather) -> str:
 def _received(writer: StageWriter, gather: f.Gather) -> tuple[Function, Function]:
     """The functions `along` and `accept`.
 
-    along: the values of an edge, read from its columns, or, if `shift` is not 0, from the bits above the receiver in
-    the edge's word. accept: accumulators to which the contribution of an edge with these values has been added.
+    along: reads the values of an edge from its columns or, if `shift` is not 0, from the bits above the receiver in the
+    edge's word. accept: adds the contribution of an edge with these values to the accumulators.
     """
     d, scope, texts = writer.dialect, writer.scope(), list[str]()
     values = sender_function(writer, "sender_part")[1]
@@ -110,7 +110,7 @@ def _offer(writer: StageWriter, how: Pushing, low: bool, log: bool) -> Function:
     """The function `offer`, which joins a contribution into the receiver.
 
     The function returns whether the value that the receiver sends has changed, and the receiver's priorities before and
-    after. For a tuple this value is the first part, unless neighbours read other parts as well.
+    after the join. For a tuple, the sent value is the first part, unless neighbours read other parts as well.
     """
     nothing = writer.dialect.constant(identity("min" if low else "max", how.types[0]), how.types[0])
     differs = "now[0] != was[0]" if len(how.types) > 1 and not _together(writer) else "True"
@@ -125,7 +125,7 @@ def _offer(writer: StageWriter, how: Pushing, low: bool, log: bool) -> Function:
 
 
 def _joined_part(writer: StageWriter, how: Pushing) -> tuple[Function, ...]:
-    """The function `joined_part`: a sender's common part, from its packed words instead of its outdated fields."""
+    """The function `joined_part`, which computes a sender's common part from packed words; its fields are outdated."""
     assert how.words is not None
     words = how.words
     if _together(writer):
@@ -160,7 +160,7 @@ def _near(writer: StageWriter, how: Pushing) -> tuple[Function, ...]:
 
 
 def _key(value: str, low: bool, log: bool) -> str:
-    """Code of the priority of a value; the least priority goes first.
+    """Code that computes the priority of a value; the least priority goes first.
 
     If values are multiplied (`log`), the priority is the bit pattern of the value, which is a piecewise linear
     approximation of its base-2 logarithm.

@@ -105,8 +105,8 @@ class PushText:
 def sender_texts(writer: StageWriter) -> list[Function]:
     """The functions `sender_part` and `receive`.
 
-    sender_part: the part that all contributions of a vertex have in common. receive: accumulators to which one more
-    contribution has been added, from a vertex with this common part.
+    sender_part: the part that all contributions of a vertex have in common. receive: adds one contribution, from a
+    vertex with this common part, to the accumulators.
     """
     d = writer.dialect
     sender_part, values = sender_function(writer, "sender_part")
@@ -205,7 +205,7 @@ def joining(
 
 
 def _same(d: Dialect, rounded: bool, type_: Scalar, was: str, now: str, name: str) -> str:
-    """Code of a test that a part has not changed; for min and max of numbers, the test is a single comparison.
+    """Code that tests that a part has not changed; for min and max of numbers, the test is a single comparison.
 
     Args:
         d: the dialect.

@@ -27,7 +27,7 @@ class Added:
             that way.
         reason: why the pass cannot run that way; "" if there is no reason worth showing.
         functions: the functions that the way's kernels call, besides the functions of every pass.
-        texts: more code, in which the name of the pass has been appended to functions that the code defines; calls of
+        texts: more code. The names of the functions that this code defines end with the name of the pass; calls of
             `functions` are renamed later.
         skeletons: the names of the skeletons that contain the way's kernels.
         roles: the signature of the kernel of each role; the kernel is named ROLE_PASS.

@@ -28,8 +28,8 @@ class Accumulation:
 
     Attributes:
         reduce: the reduction.
-        types: the types of the components: first those of the value, then for `mean` the number of contributions, then
-            with a `default` a bool that says whether anything contributed.
+        types: the types of the components: the components of the value; for `mean`, the number of contributions; with a
+            `default`, a bool that says whether anything contributed.
         declared: the declaration of the reduction, if the program declares it; otherwise None.
         exact: for sums and products of integers, the components of the value; otherwise None.
     """

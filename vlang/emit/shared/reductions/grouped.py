@@ -28,7 +28,7 @@ class Grouped(Accumulation):
 
     Attributes:
         whole: the grouped gather.
-        inside: the accumulation of each reduction inside, in the order of the text.
+        inside: the accumulation of each reduction inside the gather, in the order of the text.
     """
 
     whole: f.Reduce = None  # type: ignore[assignment]
@@ -82,12 +82,13 @@ class Grouped(Accumulation):
     def structure(self) -> str:
         """The structure to fill: "grouped:WORDS:KEYS:ENTRY", where KEYS is 0 for keys of more than 16 bits.
 
-        WORDS is the size of an entry on a CPU, and ENTRY that on a GPU, which keeps the contributions of each edge.
+        WORDS is the size of an entry on a CPU, in words of 64 bits. ENTRY is the size of an entry on a GPU, which has
+        an entry for each edge.
         """
         return f"grouped:{self.words}:{self.keys if self.keys <= 1 << 16 else 0}:{1 + len(self.components)}"
 
     def edge(self, edge: Writer) -> tuple[str, str]:
-        """Code of whether the current edge is in a group, and of its key as a word."""
+        """Return the names of two values: whether the current edge is in a group, and the key of the edge as a word."""
         d, whole = edge.d, self.whole
         assert whole.key is not None
         holds = d.true if whole.cond is None else edge.value(whole.cond)
@@ -113,7 +114,7 @@ class Grouped(Accumulation):
         return d.convert(self.key, d.convert(I64, d.arithmetic("^", U64, word, d.constant(1 << 63, U64))))
 
     def parts(self, names: tuple[str, ...]) -> list[tuple[Accumulation, tuple[str, ...]]]:
-        """Each reduction inside, with the names of its components among those of a group."""
+        """Return each reduction inside the gather with its components, of the components `names` of a group."""
         found, at = [], 0
         for one in self.inside:
             found.append((one, names[at : at + len(one.types)]))

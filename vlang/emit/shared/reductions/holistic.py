@@ -66,7 +66,7 @@ class Holistic(Accumulation):
         return 2 if self.reduce.name == "mode" else 1
 
     def identity(self, writer: Writer, types: tuple[Scalar, ...] | None = None) -> tuple[str, ...]:
-        """The components before any contribution; `mex` starts at the largest value. types: those of a contribution."""
+        """The components before any contribution; `mex` starts at the largest value. types: a contribution's types."""
         d = writer.d
         if types is not None:
             return d.constant(0, types[0]), d.false
@@ -79,7 +79,7 @@ class Holistic(Accumulation):
         return self.found(writer)
 
     def merge(self, writer: Writer, a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
-        """The components of the merge of two parts of one structure."""
+        """Merge the components of two parts of one structure."""
         d, name = writer.d, self.reduce.name
         joined: tuple[str, ...]
         if name == "mode":
@@ -178,7 +178,7 @@ def _value_of(writer: Writer, type_: Scalar, key: str) -> str:
 
 
 def _size(d: Dialect, type_: Scalar, value: str, name: str) -> str:
-    """Code of an integer converted to u32; a larger value becomes the largest u32.
+    """Code that converts an integer to u32; a larger value becomes the largest u32.
 
     A negative value must not change the result. So a negative value becomes 0 for `hindex`, and the largest u32 for
     `mex`.

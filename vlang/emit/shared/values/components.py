@@ -98,7 +98,7 @@ class ComponentWriter:
         return self.name(self.d.either(*tests))
 
     def differs(self, type_: Type, a: str, b: str) -> str:
-        """Code of the test whether two scalars differ. Two NaN count as equal."""
+        """Code that tests whether two scalars differ. Two NaN count as equal."""
         assert isinstance(type_, Scalar)
         if not type_.floating:
             return f"{a} != {b}"

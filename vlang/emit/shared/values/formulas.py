@@ -1,6 +1,6 @@
 """Code of IR expressions: straight-line code, in which each line names one value.
 
-Every subexpression is evaluated, also those that a conditional does not choose: expressions have no effects, and no
+Every subexpression is evaluated, even if a conditional does not choose it: expressions have no effects, and no
 operation traps. So the code needs no branches, equal subexpressions are computed once, and the same code serves every
 target, in the syntax of its Dialect.
 """
@@ -188,7 +188,7 @@ class Writer(ComponentWriter):
         return (method(self, expr),)
 
     def mixed(self, expr: f.Op) -> str:
-        """Code of the hash of the two operands of `expr`: a seed, and a key that is a vertex or an integer."""
+        """Code that hashes the two operands of `expr`: a seed, and a key that is a vertex or an integer."""
         seed, key = (self.value(arg) for arg in expr.args)
         if expr.args[1].type == VERTEX:
             key = self.name(f"known({', '.join((key, *self.place.numbers()))})")
@@ -283,7 +283,7 @@ class Writer(ComponentWriter):
                      for n, t in zip(names, type_.items))
 
     def lexicographic(self, op: str, a: tuple[str, ...], b: tuple[str, ...]) -> str:
-        """The code of the comparison of two tuples."""
+        """Code that compares two tuples."""
         if op in ("eq", "ne"):
             same = self.d.conjunction(*(f"{x} == {y}" for x, y in zip(a, b)))
             return same if op == "eq" else self.d.negation(f"({same})")
@@ -295,7 +295,7 @@ class Writer(ComponentWriter):
         return text
 
     def cast(self, name: str, source: Type, target: Type, known: Range | None = None) -> str:
-        """The code of a conversion of a value to another type.
+        """Code that converts a value to another type.
 
         An infinite integer stays infinite in other integer types and in floats, and a value too large for an integer
         type becomes infinite. A value computed with 32 bits is rounded when it becomes an f16.

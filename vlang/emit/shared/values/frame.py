@@ -34,8 +34,8 @@ class Frame:
         renumbered: Whether the graph stores its vertices in another order than their numbers, so that the number of a
             vertex is not its index.
         scattered: The arrays over vertices that some function reads or writes at another vertex than its own.
-        far: The arrays that some function reads at a vertex that is neither its own nor a neighbour, and the arrays of
-            whole neighbour lists, each with the line of the first such access.
+        far: The arrays that some function reads at a vertex other than its own vertex and the neighbours, and the
+            arrays of whole neighbour lists. Each array has the line of the first such access.
     """
 
     reductions: Mapping[str, f.UserReduction] = field(default_factory=dict)
@@ -162,7 +162,7 @@ class Environment:
         return given, ordered, places, self.scalar(name, I64)
 
     def given(self, name: str, type_: Vector) -> tuple[str, ...]:
-        """Code of the components of a parameter that is a vector, or of the rows of one that is a matrix."""
+        """Code of the components of a vector parameter, or of the rows of a matrix parameter."""
         pointer = self.given_pointer(name, type_)
         if name in self.frame.shapes:  # stored column by column
             rows, columns = self.frame.shapes[name]

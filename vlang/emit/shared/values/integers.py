@@ -119,7 +119,7 @@ def narrowed(writer: Writer, name: str, source: Scalar, target: Scalar, known: R
     if range_.low < target.lowest:
         text = d.select(f"{name} <= {d.constant(max(target.lowest, source.lowest), source)}",
                         d.constant(target.lowest, target), text)
-    if range_.high > target.highest or range_.up:  # also where the number of `inf` is a finite one of an unsigned type
+    if range_.high > target.highest or range_.up:  # also if the value for `inf` is finite in an unsigned type
         text = d.select(f"{name} >= {d.constant(min(target.highest, source.highest), source)}",
                         d.constant(target.highest, target), f"({text})" if text != plain else text)
     return text
@@ -149,12 +149,12 @@ def _plain(writer: Writer, sign: str, type_: Scalar, a: str, b: str, finite: tup
 
 
 def _tests(*cases: tuple[bool, str, str]) -> list[str]:
-    """Code of the tests that are needed, each of which says whether an operand is infinite."""
+    """Code of the needed tests, each of which tests whether an operand is infinite."""
     return [f"({name} == {end})" for needed, name, end in cases if needed]
 
 
 def _absorbed(writer: Writer, type_: Scalar, text: str, ups: list[str], downs: list[str]) -> str:
-    """Code of a clamped value: `inf` if a test in `ups` is true, `-inf` if one in `downs` is true, otherwise `text`."""
+    """Code of a clamped value: `inf` if a test in `ups` is true, `-inf` if a test in `downs` is, otherwise `text`."""
     d = writer.d
     high, low = writer.bounds(type_)
     for tests, end in ((downs, low), (ups, high)):

@@ -51,7 +51,7 @@ def _finite(expr: f.Expr) -> bool:
 
 
 def _exact(writer: Writer, expr: f.Op) -> str:
-    """Arithmetic in the body of a declared reduction: a finite result that does not fit 64 bits is recorded."""
+    """Write arithmetic for a declared reduction; it records a finite result that does not fit in 64 bits."""
     plain = f.Op(expr.type, expr.op.removeprefix("exact"), expr.args)
     value = writer.name(WRITERS[plain.op](writer, plain))
     assert isinstance(expr.type, Scalar)

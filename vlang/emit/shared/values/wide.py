@@ -58,7 +58,7 @@ def parts(owner: str, size: int) -> tuple[Part, ...]:
 
 
 def loaded(texts: Sequence[str]) -> tuple[str, str] | None:
-    """The pointer and the index of the first of some entries that are consecutive in one array; None otherwise."""
+    """The pointer and first index of entries that are consecutive in one array; None if they are not."""
     first = texts[0]
     if not isinstance(first, Element):
         return None
@@ -87,7 +87,7 @@ def joined(texts: Sequence[str]) -> str:
 
 
 def _runs(texts: Sequence[str]) -> list[str]:
-    """The code of vectors and scalars that have these components side by side, as few as possible."""
+    """Return the code of as few vectors and scalars as possible that have these components side by side."""
     found: list[str] = []
     at = 0
     while at < len(texts):
