@@ -97,7 +97,8 @@ class LocalNumbers:
         table[first:last] = np.arange(self.low, self.high, dtype=np.uint32)
         table[self.mirrors[: self.lower]] = np.arange(self.lower, dtype=np.uint32)
         table[self.mirrors[self.lower :]] = np.arange(self.high, self.n, dtype=np.uint32)
-        return table[vertices]
+        found: NDArray[np.uint32] = table[vertices]
+        return found
 
     def _searched(self, vertices: NDArray[np.uint64]) -> NDArray[np.uint32]:
         """See `translate`; a table of all vertices of the graph would be too large."""

@@ -43,7 +43,9 @@ class Ranges:
     @property
     def cuts(self) -> NDArray[np.unsignedinteger[Any]]:
         """The number of the first vertex of each rank, and the number after the last vertex, [ranks + 1]."""
-        return self.bounds.astype(self.numbers) + self.numbers.type(self.base)
+        found: NDArray[Any] = self.bounds.astype(self.numbers)
+        found += self.numbers.type(self.base)
+        return found
 
     @property
     def n(self) -> int:

@@ -151,7 +151,8 @@ class SharedEdges:
 
     def _places(self, vertices: NDArray[Any]) -> NDArray[np.int64]:
         """The places of vertices in the graph, from 0, given by their numbers."""
-        return (vertices - vertices.dtype.type(self.base)).astype(np.int64)
+        found: NDArray[np.int64] = (vertices - vertices.dtype.type(self.base)).astype(np.int64)
+        return found
 
     def __getattr__(self, name: str) -> NoReturn:
         """Raise GraphError for methods of `StoredEdges` that read pages."""
