@@ -16,7 +16,7 @@ class MathFunction:
     """Properties of a function of floats.
 
     Attributes:
-        name: The name in programs, and of the operator in the IR.
+        name: The name of the function in programs, and of its operator in the IR.
         help: One line for the editor.
         operands: The number of operands; all have one type.
         whole: Whether the result is rounded to an integer (`int`), instead of being a float.

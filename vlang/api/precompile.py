@@ -77,7 +77,7 @@ def warm_program(name: str | Path, precision: int) -> tuple[Program, Warmed]:
 
 
 def _columns(program: Program) -> Iterator[frozenset[str]]:
-    """The sets of edge columns to compile for: all columns that the program reads, and only the required ones."""
+    """The sets of edge columns to compile for: all columns that the program reads, and only the required columns."""
     every = frozenset(edge.name for edge in program.edges)
     least = frozenset(edge.name for edge in program.edges if edge.required)
     yield every

@@ -53,7 +53,7 @@ def bindings(program: Program, words: Sequence[str], example: str) -> dict[str, 
 def with_constants(program: Program, given: dict[str, str]) -> tuple[Program, dict[str, str]]:
     """The program for the values of its constants, and the texts of the other parameters.
 
-    Raises click.UsageError for a text that is no integer, and BindError for one that is no value of a constant.
+    Raises click.UsageError for a text that is no integer, and BindError for an integer that a constant cannot have.
     """
     constants = {p.name for p in program.params if p.type == "const"} & set(given)
     values = {name: _plain(name, "int", given[name].strip()) for name in constants}

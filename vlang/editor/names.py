@@ -46,7 +46,7 @@ class Signature:
         label: its text, such as "clamp(x, low, high)".
         parameters: the texts of its parameters, which occur in the label.
         active: the number of the current parameter, from 0.
-        help: what the function does, as Markdown; "" for a declared one.
+        help: what the function does, as Markdown; "" for a declared function.
     """
 
     label: str

@@ -73,7 +73,7 @@ def emit(
 
 
 def _target(name: str) -> Target:
-    """The target of a name; a run on one device does not load the text of the other."""
+    """Return the target with a name. A run on one device does not load the code for other devices."""
     if name == "numba":
         from vlang.emit.cpu.numba_target import NumbaTarget  # start-up
 

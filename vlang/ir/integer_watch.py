@@ -1,4 +1,4 @@
-"""Finds integer fields that may become infinite from finite operands; if one did, a second run finds the statement.
+"""Finds integer fields that may become infinite from finite operands; if a field did, a second run finds the statement.
 
 Some operations on finite integers may give an infinity. At the end of a run, the outputs that such operations write are
 tested for infinities. If an output has an infinity, and the values of the run do not rule out an overflow, the program

@@ -1,4 +1,4 @@
-"""The edge columns for which a program is compiled: columns of the graph, and columns that number parallel edges."""
+"""The edge columns for which a program is compiled: columns of the graph, and ordinals of parallel edges."""
 
 from __future__ import annotations
 

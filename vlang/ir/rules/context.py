@@ -47,7 +47,7 @@ class Verdict:
 class Context:
     """The analysis of one loop.
 
-    Where a write joins a tuple, only the first component moves in one direction. When the first component improves, the
+    If a write joins a tuple, only the first component moves in one direction. When the first component improves, the
     other components may become larger or smaller.
 
     Attributes:

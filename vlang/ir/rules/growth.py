@@ -44,7 +44,7 @@ def incremental(ctx: Context, order: Verdict) -> Verdict:
 
 
 def _towards(move: str, write: Write) -> str:
-    """UP if more edges move the joined value in the field's direction, DOWN if in the other direction."""
+    """UP if more edges move the joined value in the field's direction, DOWN if in the opposite direction."""
     return move if write.direction == "up" else flip(move)
 
 

@@ -15,7 +15,7 @@ __all__ = ["nan_warnings"]
 
 
 def nan_warnings(outcome: Outcome, graph: Graph) -> Iterator[str]:
-    """A warning for each field and global of `outcome.nan`, with the number of vertices and the first one."""
+    """A warning for each field and global of `outcome.nan`, with the number of NaN vertices and the first of them."""
     for name in outcome.nan:
         where = ""
         if name in outcome.values.fields:

@@ -1,6 +1,6 @@
 """A full pass by cache blocks (vlang.runtime.graph.topology.blocks).
 
-A worker takes a strip of vertices, and reads the messages of one range of senders after the other. Meanwhile, the
+A worker takes a strip of vertices, and reads the messages of the ranges of senders one after the other. Meanwhile, the
 accumulators of all rows of the strip stay in level 2 of the cache. `keep` and `kept`, which store and load the
 accumulators of a row, are generated from the program. `lay` and `laid` (see runs.py) and the functions that edges.py
 calls are generated, too. Each vertex takes its contributions in the order of its row, as in pull, so the results have
