@@ -44,6 +44,7 @@ quick: $(VENV)/.dev-$(KEY)
 nightly: $(VENV)/.dev-$(KEY)
 	$(BIN)/pip install --quiet --editable '.[ray]' || echo 'Ray is not installed: its tests are skipped'
 	VLANG_EXHAUSTIVE=1 VLANG_MUTANTS=50000 VLANG_KILLS=200 $(PYTEST) @tests/nightly.txt
+	$(BIN)/python -m tests.packaging.extras
 	$(BIN)/python -m tests.fuzz.long --count $(PROGRAMS) --results build/nightly/fuzz/results.jsonl
 	$(BIN)/python -m tests.fuzz.mutants --count $$((2 * $(PROGRAMS)))
 	$(BIN)/python -m tests.mutation --jobs $$(( ($$(nproc) + 1) / 2 )) --results build/nightly/mutation/results.jsonl

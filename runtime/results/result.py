@@ -86,6 +86,8 @@ class Result(Exported):
         resumed: a sentence on the checkpoint from which the run continued; "" if the run started from the beginning.
         remembered: a sentence on results of an earlier run that the graph kept and this run used; "" if there are none.
             `seconds` excludes the time of computing these results.
+        together: for a result of `Program.map`, a sentence that says whether runs shared their reads of the edges, or
+            why not; then `seconds` is the time of all of them. "" for other results.
     """
 
     def __init__(
@@ -144,6 +146,7 @@ class Result(Exported):
         self._names = tuple(names)
         self.resumed = ""
         self.remembered = ""
+        self.together = ""
         self.policy = "auto"
         self.choices: dict[str, Any] = {}
         self.notes: tuple[str, ...] = ()
@@ -382,7 +385,7 @@ class Result(Exported):
         if self._ids.consecutive and self._listed is None:  # creates the ids of this block only
             ids = VertexIds(base=self._ids.base + start, count=stop - start).values
         else:
-            ids = self._ids.values[rows]
+            ids = self._ids[rows]
         yield Column("vertex", ids, None)
         for name in self._raw:
             raw = self._host(name)[rows]

@@ -35,6 +35,7 @@ def summary_of(result: Result) -> dict[str, Any]:
         **({"placement": result.placement, "read_bytes": result.read_bytes} if result.placement else {}),
         **({"moved": result.moved._asdict()} if any(result.moved) else {}),
         **({"remembered": result.remembered} if result.remembered else {}),
+        **({"together": result.together} if result.together else {}),
         **({} if result.final is None else {"final": int(result.final.sum())}),
         "globals": {name: json_value(v, result.types.get(name, "")) for name, v in result.globals.items()},
         "history": [asdict(r) for r in result.history],
@@ -49,7 +50,7 @@ def summary_text(result: Result, described: Iterable[str]) -> str:
         f"{result.seconds:.3g} s, {result.edges:,} edges traversed, {result.edges_per_second / 1e6:.3g} M edges/s",
     ]
     lines += [result.moved.text()] if any(result.moved) else []
-    lines += [result.remembered] if result.remembered else []
+    lines += [line for line in (result.remembered, result.together) if line]
     lines += [f"{name}: {line}" for name, line in zip(result.fields, described, strict=True)]
     return "\n".join(lines)
 

@@ -52,6 +52,20 @@ def test_rename_changes_every_place_and_nothing_else() -> None:
         rename(*at(broken, "vertex d|ist"), "distance")
 
 
+def test_names_that_are_declared_together_are_renamed_one_by_one() -> None:
+    text = "program p\n\nvertex x: float = 1\n\nlet (low, high) = (min(v.x for v in vertices), 2.0)\n" \
+           "global both: float = low + high * low\n"
+    assert [one.symbol.name for one in outline(text)] == ["x", "low", "high", "both"]
+    for name, count in (("low", 3), ("high", 2)):
+        for found in re.finditer(name, text):
+            after = renamed(text, found.start(), "zz")
+            assert after == re.sub(rf"\b{name}\b", "zz", text)
+            assert after.count("zz") == count
+            compile(after)
+    with pytest.raises(BindError, match="means something else"):
+        renamed(text, text.index("low"), "high")
+
+
 def test_every_name_of_every_program_can_be_followed_and_renamed() -> None:
     """Every declared name of every program can be renamed. The renamed program has no errors, and all occurrences of
     the name change.
@@ -61,10 +75,6 @@ def test_every_name_of_every_program_can_be_followed_and_renamed() -> None:
         text = source(program)
         for one in outline(text)[:3]:
             assert one.declaration in one.places
-            if "," in one.symbol.name:
-                with pytest.raises(BindError, match="declared together; rename them by hand"):
-                    renamed(text, one.declaration.start, "zz_new")
-                continue
             after = renamed(text, one.declaration.start, "zz_new") if one.declaration is not None else text
             assert not [problem for problem in problems_in(after) if problem.severity == "error"]
             assert after.count("zz_new") == len(one.places)

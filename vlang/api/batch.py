@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vlang.errors import BindError
+from vlang.errors import BindError, VlangError
+from vlang.runtime.plan.layouts.together_words import WIDTH
+from vlang.runtime.storage.room import memory_named
 
 if TYPE_CHECKING:
+    from vlang.api.calls import Call
     from vlang.api.program import Program
     from vlang.options import Options
     from vlang.runtime.graph.graph import Graph
@@ -47,7 +50,43 @@ def mapped(
                         f"length: {sizes}")
     shared = {name: value for name, value in arguments.items() if name not in series}
     rows = zip(*series.values())
-    return (program(graph, options, **shared, **dict(zip(series, row))) for row in rows)
+    return _runs(program, graph, options, ({**shared, **dict(zip(series, row))} for row in rows))
+
+
+def _runs(
+    program: Program, graph: Graph | None, options: Options | Mapping[str, Any] | None, rows: Iterable[dict[str, Any]]
+) -> Iterator[Result]:
+    """The results of the calls with these arguments, in order; runs that may share their reads of the edges do."""
+    group: list[tuple[Program, Call]] = []
+    for row in rows:
+        try:
+            bound = program.bound(graph, options, row)
+        except VlangError:
+            yield from _together(group)  # the results before the call that is wrong
+            raise
+        if group and (bound[0] is not group[0][0] or len(group) == WIDTH):
+            yield from _together(group)
+            group = []
+        group.append(bound)
+    yield from _together(group)
+
+
+def _together(group: Sequence[tuple[Program, Call]]) -> Iterator[Result]:
+    """Run bound calls of one program."""
+    if not group:
+        return
+    from vlang.api.running.together import alone_because, run_together  # start-up
+
+    program, calls = group[0][0], [call for _, call in group]
+    reason = alone_because(program, calls)
+    if not reason:
+        yield from run_together(program, calls)
+        return
+    for call in calls:
+        with memory_named(f"{program.name} on {call.graph.name}"):
+            result = program.run_bound(call)
+        result.together = f"each run read the edges by itself: {reason}"
+        yield result
 
 
 def _depth(value: Any) -> int:

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from vlang.api.arguments.bind import bind_fields, bind_parameters, kept_parameters
 from vlang.api.arguments.bind_options import bind_options
-from vlang.api.arguments.named import name_run
+from vlang.api.bound_call import bound_call
 from vlang.api.calls import Call, Stages
 from vlang.api.constants import checked_values, defaults_of, described_parameters, missing, sized_types
 from vlang.api.described import FieldInfo, documented, signature_of
@@ -119,14 +118,24 @@ class Program:
     def _called(
         self, given: Graph | None, options: Options | Mapping[str, Any] | None, arguments: dict[str, Any]
     ) -> Result:
+        from vlang.runtime.storage.room import memory_named  # start-up
+
+        program, call = self.bound(given, options, arguments)
+        with memory_named(f"{self.name} on {call.graph.name}"):
+            return program.run_bound(call)
+
+    def bound(
+        self, given: Graph | None, options: Options | Mapping[str, Any] | None, arguments: dict[str, Any]
+    ) -> tuple[Program, Call]:
+        """The program for the constants and options among the arguments of a call, and the call, ready to run."""
+        from vlang.runtime.storage.room import memory_named  # start-up
+
         graph = checked_graph(given, self.name)
         chosen, rest = bind_options(self, arguments, options)
         program, rest = self.fixed_by(rest)
         program = program.derived(chosen.derive)
-        from vlang.runtime.storage.room import memory_named  # start-up
-
         with memory_named(f"{self.name} on {graph.name}"):
-            return program._run_bound(graph, program._at_target(graph, chosen), rest)
+            return program, bound_call(program, graph, program._at_target(graph, chosen), rest)
 
     def _at_target(self, graph: Graph, options: Options) -> Options:
         """The options of a run, with the vertex id `target` replaced by the number of this vertex in the engine."""
@@ -135,22 +144,9 @@ class Program:
         target = graph.find(options.target)
         return replace(options, target=target if graph.order is None else int(graph.order.internal[target]))
 
-    def _run_bound(self, graph: Graph, options: Options, arguments: dict[str, Any]) -> Result:
-        """Run with options that are already read; `arguments` holds parameters and fields only."""
-        precision = options.precision or self.precision
-        stages = self.stages(precision)
-        arguments = kept_parameters(stages.program, arguments)
-        scalars, left = bind_parameters(stages.program, graph, arguments, self.name)
-        arrays = bind_fields(stages.program, graph, left, self.name)
-        named = name_run(stages.program, graph, scalars, arrays)
-        graph, scalars, arrays = named.graph, named.scalars, named.fields
-        started = stages.derived & set(arrays)
-        if started:
-            raise BindError(f"`{min(started)}` is given, and in delta form it starts at the constant term of its loop "
-                            "(rule D); leave out one of the two")
-        parameters = {name: value for name, value in arguments.items() if name not in left}
-        call = Call(graph, options, precision, parameters, scalars, arrays, names=named.names, notes=named.warnings,
-                    constants=self.constants)
+    def run_bound(self, call: Call) -> Result:
+        """Run a bound call, with what its options ask for besides: check mode, and a second run at random."""
+        graph, options = call.graph, call.options
         if options.check:
             from vlang.api.running.run_call import check_call  # start-up
 
@@ -162,7 +158,8 @@ class Program:
             def run(on: Graph, how: Options, draws: Draws) -> Result:
                 return self.run(replace(call, graph=on, options=how), draws)
 
-            result.chaos = chaos_run(run, graph, options, stages.facts, scalars, result)
+            result.chaos = chaos_run(run, graph, options, self.stages(call.precision).facts, call.scalars,
+                                     result)
         return result
 
     def map(
@@ -171,9 +168,11 @@ class Program:
         """Run the program once for each value of a list: `program.map(graph, source=[1, 2, 3])`.
 
         Several such lists are taken together, as by `zip`; a parameter that is a list itself, such as `sources`,
-        takes a list of lists. The runs share the graph and the machine code, but each traverses the edges by itself.
+        takes a list of lists. Runs on a CPU share their reads of the edges, 16 at a time, where each is proved to add
+        the same values in the same order as by itself; `Result.together` says whether they did, or why not.
 
-        Returns an iterator: a run starts when its result is requested. Raises BindError, and what a call raises.
+        Returns an iterator: runs start when the first of their results is asked for. Raises BindError, and what a call
+        raises.
         """
         from vlang.api.batch import mapped  # start-up
 

@@ -62,7 +62,8 @@ def _all_names(text: str) -> list[Named]:
         return []
     found: dict[Symbol, dict[int, Span]] = {}
     for use in uses(run):
-        if text[use.span.start : use.span.end] == use.symbol.name:
+        name = use.symbol.name
+        if "," not in name and text[use.span.start : use.span.end] == name:  # `let (a, b)` also declares the pair
             found.setdefault(use.symbol, {})[use.span.start] = use.span
     return [Named(symbol, run.places.get(symbol), tuple(spans[at] for at in sorted(spans)))
             for symbol, spans in found.items()]
@@ -85,8 +86,6 @@ def rename(text: str, offset: int, name: str) -> tuple[Edit, ...]:
     one = named(text, offset)
     if one is None or one.declaration is None:
         raise BindError("there is no name here that the program declares")
-    if one.symbol.kind == "let" and "," in one.symbol.name:
-        raise BindError(f"the names ({one.symbol.name}) are declared together; rename them by hand")
     if not re.fullmatch(r"[A-Za-z_]\w*", name) or name in {*RESERVED, *PREDEFINED, *TYPE_NAMES}:
         raise BindError(f"`{name}` is a word of the language or no name")
     if any(problem.severity == "error" for problem in problems_in(text)):

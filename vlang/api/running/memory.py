@@ -6,12 +6,12 @@ import os
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from vlang.errors import BindError, OutOfMemory
 from vlang.options import Options, parse_size
-from vlang.runtime.cluster.transports.transport import here
+from vlang.runtime.cluster.transports.transport import Transport, here
 from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.storage.available import default_budget, in_bytes, memory_option, most_bytes
 from vlang.runtime.storage.ledger import budget
@@ -95,27 +95,42 @@ def check_need(need: Need, limit: int | None, name: str, graph: str, exact: bool
 _seen: dict[tuple[int, int], tuple[weakref.ref[Graph], Plan, Options, float]] = {}  # by ids; a value holds its plan
 
 
-@contextmanager
-def within_budget(plan_for: Callable[[str], Plan], graph: Graph, options: Options) -> Iterator[tuple[str, ...]]:
+def within_budget(
+    plan_for: Callable[[str], Plan], graph: Graph, options: Options
+) -> AbstractContextManager[tuple[str, ...]]:
     """A context manager that checks the memory need of a run, enforces its budget, and yields warnings.
 
-    plan_for: compiles the plan for a target, "numba" or "cuda". Raises OutOfMemory.
+    plan_for: compiles the plan for a target, "numba" or "cuda". Raises OutOfMemory, and BindError.
     """
     limit, transport = chosen_budget(options), here()
-    if transport is not None:
-        from vlang.runtime.cluster.rank_memory import check_rank_need  # start-up
+    if transport is not None and limit is not None:
+        if options.device != "cpu":
+            raise BindError(f"{_VARIABLE}: budgets are for ranks without a GPU; unset it")
+        return _of_rank(plan_for, graph, transport, limit)
+    if transport is not None or (
+            limit is None and not graph.streamed and (graph.n + graph.m < _LARGE or options.device != "cpu")):
+        return nullcontext(())
+    return _within(plan_for, graph, options, limit)
 
-        if limit is not None and options.device == "cpu":
-            limit = check_rank_need(plan_for("numba"), graph, transport.size, transport.beside, limit)
-        with budget(limit):
-            yield ()
-        return
+
+@contextmanager
+def _of_rank(
+    plan_for: Callable[[str], Plan], graph: Graph, transport: Transport, limit: int
+) -> Iterator[tuple[str, ...]]:
+    """See `within_budget`, for a rank of a machine whose ranks share the budget `limit`."""
+    from vlang.runtime.cluster.rank_memory import check_rank_need  # start-up
+
+    with budget(check_rank_need(plan_for("numba"), graph, transport.size, transport.beside, limit)):
+        yield ()
+
+
+@contextmanager
+def _within(
+    plan_for: Callable[[str], Plan], graph: Graph, options: Options, limit: int | None
+) -> Iterator[tuple[str, ...]]:
     if graph.streamed:  # the run decides whether it reads the edges or streams them (vlang.api.running.on_disk)
         with budget(limit, graph.in_memory.shape().held + graph.order_bytes):
             yield ()
-        return
-    if limit is None and (graph.n + graph.m < _LARGE or options.device != "cpu"):
-        yield ()
         return
     plan = plan_for("numba")
     if limit is None and _fitted(graph, plan, options):

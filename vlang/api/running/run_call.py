@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from vlang.runtime.results.result import Result
     from vlang.runtime.storage.state.state_folder import StateFolder
 
-__all__ = ["check_call", "ran_call", "run_call"]
+__all__ = ["check_call", "ran_call", "renumbered", "result_of_run", "run_call", "warnings_after"]
 
 
 def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result:
@@ -53,14 +53,14 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
 
         call = replace(call, options=replace(call.options, device=all_gpus()))
     if call.options.cluster is None or here() is not None:
-        return _result(program, call, ran_call(program, call, draws))
+        return result_of_run(program, call, ran_call(program, call, draws))
     from vlang.api.running.on_ranks import as_mpi_rank, starts_ranks  # start-up
 
     if not starts_ranks(call.options):
         return as_mpi_rank(call, lambda: run_call(program, call, draws))
     from vlang.api.running.driver import driven  # start-up
 
-    return _result(program, call, driven(program, call))
+    return result_of_run(program, call, driven(program, call))
 
 
 def ran_call(program: Program, call: Call, draws: Draws | None = None) -> Ran:
@@ -93,9 +93,7 @@ def ran_call(program: Program, call: Call, draws: Draws | None = None) -> Ran:
         slots = [slot for names in stages.sent.values() for slot in names.values() if slot in opened.plan.slots]
         outcome, resumed, problems = _run_on(program, opened, call, arrays, slots, watch, folder)
         streamed, notes = opened.streamed(), opened.notes()
-    warnings = _overflows(program, call, outcome) if outcome.infinite else ()
-    if draws is None and not warnings:
-        warnings = _integers(program, call, outcome)
+    warnings = warnings_after(program, call, outcome, draws is None)
     placed = opened.placement
     return Ran(
         opened.plan, outcome, opened.device, opened.reason, before=tuple(short), after=(*warnings, *problems),
@@ -104,7 +102,22 @@ def ran_call(program: Program, call: Call, draws: Draws | None = None) -> Ran:
         read_bytes=0 if placed is None or opened.reading is None else opened.reading.nbytes)
 
 
-def _result(program: Program, call: Call, ran: Ran) -> Result:
+def warnings_after(program: Program, call: Call, outcome: Outcome, integers: bool) -> tuple[str, ...]:
+    """Warnings about values that overflowed in a run.
+
+    Args:
+        program: the program.
+        call: the bound call.
+        outcome: the outcome of the run.
+        integers: whether to look for integers, too.
+
+    Raises RangeError if the outputs do not show an overflow of floats.
+    """
+    warnings = _overflows(program, call, outcome) if outcome.infinite else ()
+    return warnings or (_integers(program, call, outcome) if integers else ())
+
+
+def result_of_run(program: Program, call: Call, ran: Ran) -> Result:
     """The result of a bound call that has run."""
     graph, outcome, stages = call.graph, ran.outcome, program.stages(call.precision)
     sent = {number: {name: outcome.kept[slot] for name, slot in names.items() if slot in outcome.kept}

@@ -9,6 +9,7 @@ from dataclasses import replace
 from vlang.emit.cpu.grouped_text import closed, opened, taken
 from vlang.emit.cpu.numba_dialect import NumbaDialect
 from vlang.emit.cpu.skeleton import skeletons
+from vlang.emit.cpu.ways.way_text import PASS
 from vlang.emit.cpu.ways.way_texts import WAY_TEXTS
 from vlang.emit.shared.reductions.accumulate import Accumulation
 from vlang.emit.shared.reductions.grouped import Grouped
@@ -31,7 +32,6 @@ _SATURATING = re.compile(r"\b(?:saturated_\w+|add_sizes|sum_of_words)\(")
 _MOST_KEPT = 16  # the most components of a vertex's accumulators in a pass over cache blocks
 _MOST_LAID = 4  # the most components of a vertex's accumulators in a pass over runs of vertices
 _CASES = 24  # scalars computed by one function
-_PASS = "void(u64*, i64*, i64, i64*)"
 
 
 def _skeleton(name: str, suffix: str = "", fuses: bool = True) -> str:
@@ -303,7 +303,7 @@ class NumbaTarget:
         if any(_WIDE.search(body) for body in bodies):
             head += "from vlang.runtime.compile.wide import *\n"
         parts = [head, _skeleton("prelude"), _skeleton("operators"), *map(_skeleton, support), *bodies]
-        exports = {kernel: one.signatures.get(kernel, _PASS) for one in stages for kernel in one.kernels.values()}
+        exports = {kernel: one.signatures.get(kernel, PASS) for one in stages for kernel in one.kernels.values()}
         exports["scalars"] = "void(u64*, i64, i64)"
-        exports.update(dict.fromkeys(folds, _PASS))
+        exports.update(dict.fromkeys(folds, PASS))
         return Module("\n\n\n".join(part.strip("\n") for part in parts) + "\n", exports)

@@ -10,7 +10,7 @@ import networkx
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.interop.networkx.reading import Ends, Weights, ends_of, weights_of
+from vlang.interop.networkx.reading import Ends, Weights, ends_of, rows_of, weights_of
 from vlang.runtime.graph.edges.edge_list import EdgeList, VertexIds
 from vlang.runtime.graph.graph import Graph
 
@@ -102,7 +102,7 @@ class VlangGraph:
         if name not in self._weights:
             if self.original is None:
                 raise NotImplementedError(f"this graph was converted without the edge attribute {name!r}")
-            self._weights[name] = weights_of(self.original, self.nodes, self.ends, name, 1)
+            self._weights[name] = weights_of(self.original, rows_of(self.original, self.nodes), self.ends, name, 1)
         return self._weights[name]
 
     def simple(self, loops: bool = True, backwards: bool = False) -> Graph:
@@ -169,8 +169,9 @@ def convert_from_nx(
         NotImplementedError: an attribute that is needed has a value that is no finite number.
     """
     nodes = list(graph)
-    ends = ends_of(graph, nodes)
-    weights = {attribute: weights_of(graph, nodes, ends, attribute, default)
+    rows = rows_of(graph, nodes)
+    ends = ends_of(graph, nodes, rows)
+    weights = {attribute: weights_of(graph, rows, ends, attribute, default)
                for attribute, default in (edge_attrs or {}).items()}
     whole = graph if preserve_edge_attrs or preserve_node_attrs else None
     return VlangGraph(nodes, graph.is_directed(), graph.is_multigraph(), ends, weights, whole)

@@ -11,12 +11,15 @@ from numpy.typing import NDArray
 
 from vlang.records import dataclass
 
-__all__ = ["Ends", "Weights", "ends_of", "weights_of"]
+__all__ = ["Ends", "Rows", "Weights", "ends_of", "rows_of", "weights_of"]
 
 EXACT = 2**53
 """Integers below this are exact in 64-bit floats."""
 
 Array = NDArray[Any]
+
+Rows = list[Mapping[Any, Any]]
+"""The adjacency of each node, in the order of the nodes: the data of its edges by neighbour."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +55,8 @@ class Weights:
     low: float
 
 
-def ends_of(graph: Any, nodes: list[Any]) -> Ends:
-    """The pairs of adjacent nodes of a NetworkX graph. nodes: all nodes of the graph."""
-    rows = _rows(graph, nodes)
+def ends_of(graph: Any, nodes: list[Any], rows: Rows) -> Ends:
+    """The pairs of adjacent nodes of a NetworkX graph. nodes: all nodes of the graph. rows: their `rows_of`."""
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     src = np.repeat(np.arange(len(rows), dtype=np.uint32), lengths)
     dst = _positions(nodes, chain.from_iterable(rows), len(src)).astype(np.uint32)
@@ -66,12 +68,12 @@ def ends_of(graph: Any, nodes: list[Any]) -> Ends:
     return Ends(_kept(src, listed), _kept(dst, listed), count, listed)
 
 
-def weights_of(graph: Any, nodes: list[Any], ends: Ends, name: Hashable, default: Any) -> Weights:
+def weights_of(graph: Any, rows: Rows, ends: Ends, name: Hashable, default: Any) -> Weights:
     """An edge attribute of a NetworkX graph.
 
     Args:
         graph: the graph.
-        nodes: all of its nodes.
+        rows: the `rows_of` all of its nodes.
         ends: the pairs of adjacent nodes of the graph.
         name: the name of the attribute.
         default: the value for edges without the attribute.
@@ -79,7 +81,6 @@ def weights_of(graph: Any, nodes: list[Any], ends: Ends, name: Hashable, default
     Raises:
         NotImplementedError: a value is no finite real number, or an integer of 2^53 or more.
     """
-    rows = _rows(graph, nodes)
     data = _data(rows)
     if graph.is_multigraph():
         groups = [[edge.get(name, default) for edge in edges.values()] for edges in data]
@@ -96,13 +97,15 @@ def weights_of(graph: Any, nodes: list[Any], ends: Ends, name: Hashable, default
                    numbers.dtype.kind == "i", low)
 
 
-def _rows(graph: Any, nodes: list[Any]) -> list[Mapping[Any, Any]]:
-    adjacency = graph._adj  # the public `adj` wraps every row in a view
-    rows = (adjacency[node] for node in nodes)
+def rows_of(graph: Any, nodes: list[Any]) -> Rows:
+    """The adjacency of each node of a NetworkX graph. nodes: all nodes of the graph."""
+    rows: Rows = list(map(graph._adj.__getitem__, nodes))  # the public `adj` wraps every row in a view
+    if set(map(type, rows)) <= {dict}:
+        return rows
     return [row if type(row) is dict else dict(row.items()) for row in rows]  # the length of a view may be wrong
 
 
-def _data(rows: list[Mapping[Any, Any]]) -> Iterable[Any]:
+def _data(rows: Rows) -> Iterable[Any]:
     """The edge data of all adjacency entries, in order.
 
     Rows that are dictionaries are read faster than rows of views.

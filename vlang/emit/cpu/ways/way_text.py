@@ -10,8 +10,10 @@ from vlang.emit.shared.stage import StageWriter
 from vlang.emit.shared.values.dialect import Function
 from vlang.records import dataclass
 
-__all__ = ["CREW", "SPARSE", "Added", "WayText"]
+__all__ = ["CREW", "PASS", "SPARSE", "Added", "WayText"]
 
+PASS = "void(u64*, i64*, i64, i64*)"
+"""The signature of kernels whose workers take tasks."""
 SPARSE = "void(u64*, i64*, i64, i64*, u64*)"
 """The signature of kernels whose workers take tasks, and which also get the address of a table."""
 CREW = "void(u64*, i64*, u64*)"

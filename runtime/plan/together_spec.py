@@ -1,0 +1,22 @@
+"""The data of a pass whose sums over the edges several runs may share."""
+
+from __future__ import annotations
+
+from vlang.records import dataclass
+
+__all__ = ["TogetherSpec"]
+
+
+@dataclass(frozen=True)
+class TogetherSpec:
+    """A pass that adds one value of every neighbour, and nothing else.
+
+    Attributes:
+        values: the slot of the values, one per vertex: a field or messages.
+        dtype: the type of the values, "f32" or "f64". Their sums have 64 bits.
+        sums: the slot of the sums, which the kernel "summed" reads.
+    """
+
+    values: str
+    dtype: str
+    sums: str

@@ -1,0 +1,128 @@
+"""Runs bound calls of one program together: they share their reads of the edges (vlang.runtime.cpu.together)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import fields
+from functools import partial
+from typing import TYPE_CHECKING
+
+from vlang.api.running.columns import columns_of
+from vlang.api.running.memory import chosen_budget, within_budget
+from vlang.api.running.ran import Ran
+from vlang.api.running.run_call import renumbered, result_of_run, warnings_after
+from vlang.ir.forms.ranges import sizes_of
+from vlang.options import Options
+from vlang.runtime.cluster.transports.transport import here
+from vlang.runtime.cpu.together import LEAST, Abandoned, Group, TogetherMachine
+from vlang.runtime.cpu.ways.superstep import Supersteps
+from vlang.runtime.cpu.ways.ways import WAYS
+from vlang.runtime.engine.engine import run_plan
+from vlang.runtime.engine.run_outcome import Outcome
+from vlang.runtime.engine.way import way_of
+from vlang.runtime.plan.plan import Plan, Watch
+from vlang.runtime.storage.room import memory_named
+from vlang.runtime.threads.activity import listeners
+from vlang.runtime.threads.tasks import Task
+
+if TYPE_CHECKING:
+    from vlang.api.calls import Call
+    from vlang.api.program import Program
+    from vlang.runtime.results.result import Result
+
+__all__ = ["alone_because", "run_together"]
+
+_FEWEST = 1 << 17  # edges of a graph below which taking turns takes longer than it saves
+_DENSE = 16  # edges of a vertex below which the passes over vertices, which are not shared, are most of the time
+_FREE = frozenset({"threads", "max_rounds", "precision", "derive", "deterministic"})
+"""Options with which runs may go together, whatever their values."""
+
+
+def alone_because(program: Program, calls: Sequence[Call]) -> str:
+    """Why calls of a program, on one graph and with the same options, must run one after the other; "" if together."""
+    call = calls[0]
+    graph, options = call.graph, call.options
+    plain = Options()
+    asked = sorted(one.name for one in fields(Options) if getattr(options, one.name) != getattr(plain, one.name))
+    other = next((name for name in asked if name not in _FREE), "" if chosen_budget(options) is None else "memory")
+    if other:
+        return f"with the option `{other}` runs do not go together"
+    if here() is not None:
+        return "they run on several ranks"
+    if listeners():
+        return "their progress is shown or recorded"
+    if len(calls) < LEAST:
+        return f"these are fewer than {LEAST} runs"
+    if graph.stored is not None:
+        return "the edges are on disk"
+    if graph.m < max(_FEWEST, _DENSE * graph.n):
+        return f"the graph has fewer than {_FEWEST:,} edges, or than {_DENSE} times as many as vertices"
+    if any(set(one.fields) != set(call.fields) or one.graph is not graph for one in calls):
+        return "they are given different fields"
+    plan = _plan_of(program, call)
+    stages = [stage for loop in plan.loops if type(way_of(WAYS, loop, graph, options)) is Supersteps
+              for stage in loop.stages]
+    if not stages:
+        return "no loop of the program runs by full passes"
+    if any("together" in stage.ways for stage in stages):
+        return ""
+    return next((stage.refused["together"] for stage in stages if "together" in stage.refused),
+                "a vertex takes all that its neighbours contribute at once")
+
+
+def run_together(program: Program, calls: Sequence[Call]) -> Iterator[Result]:
+    """Run calls that go together; yields their results in order, and raises the error of a call in its place."""
+    call = calls[0]
+    plan = _plan_of(program, call)
+    watch = program.stages(call.precision).watch
+    with memory_named(f"{len(calls)} runs of {program.name} on {call.graph.name}"), \
+            within_budget(lambda target: plan, call.graph, call.options) as short:
+        group = Group(call.graph, len(calls), call.options.threads)
+        tasks = [Task(partial(group.run, number, partial(_outcome, plan, one, watch, group, number)))
+                 for number, one in enumerate(calls)]
+        try:
+            for task in tasks:
+                task.begin()
+            for task in tasks:
+                task.wait()
+        finally:
+            group.stop()
+            for task in tasks:
+                task.wait()
+            group.cpu.end()
+    text = f"{len(calls)} runs went together: they shared {group.shared:,} traversals of the edges"
+    for one, task in zip(calls, tasks, strict=True):
+        outcome = _result_of(task, tasks)
+        after = warnings_after(program, one, outcome, True)
+        ran = Ran(plan, outcome, "cpu", "as asked", before=tuple(short), after=after)
+        result = result_of_run(program, one, ran)
+        result.together = text
+        yield result
+
+
+def _result_of(task: Task[Outcome], tasks: Sequence[Task[Outcome]]) -> Outcome:
+    """The outcome of a run, or its error; for a run that was abandoned, the error of the run that was the reason."""
+    try:
+        return task.result()
+    except Abandoned:
+        for other in tasks:
+            with suppress(Abandoned):
+                other.result()
+        raise
+
+
+def _plan_of(program: Program, call: Call) -> Plan:
+    graph = call.graph
+    return program.plan(columns_of(program.stages(call.precision).program, graph), frozenset(call.fields),
+                        call.precision, "numba", call.options.without, renumbered(graph, call.options),
+                        sizes_of(graph.n, graph.m))
+
+
+def _outcome(plan: Plan, call: Call, watch: Watch, group: Group, number: int) -> Outcome:
+    """Run one of the calls, in its turns."""
+    machine = TogetherMachine(plan, call.graph, call.options, group, number)
+    try:
+        return run_plan(plan, call.graph, machine, call.scalars, call.fields, call.options, watch=watch)
+    finally:
+        machine.close()
