@@ -121,5 +121,6 @@ class InternalError(VlangError, RuntimeError):
 class CacheWarning(UserWarning):
     """Compiled programs cannot be stored in the cache, so every process compiles them again.
 
-    The warning is given once per process.
+    Also given if kernels are compiled under a memory budget, and no other process can do that. The warning is given
+    once per process.
     """

@@ -94,7 +94,7 @@ def peer_ms(graph: Graph, check: Any) -> Callable[[], float]:
     """Return a function that measures the milliseconds of one product by cuSPARSE.
 
     Args:
-        graph: the matrix has its in-edges as entries, with the values of the column `weight`.
+        graph: the graph whose in-edges are the entries of the matrix, with the values of the column `weight`.
         check: f32[n], the result of one sweep of `PRODUCT`.
     """
     import cupy

@@ -20,7 +20,7 @@ SHARES = ("0 %", "10 %", "25 %", "50 %", "75 %", "100 %")
 
 
 def tables(setup: Setup, gpu: bool) -> Iterator[Table]:
-    """The tables."""
+    """Yield the tables."""
     yield _streams(setup)
     yield from _cache(setup)
     yield _models(setup)

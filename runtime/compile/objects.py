@@ -1,10 +1,11 @@
 """Kernels: functions of a kernel text. numba compiles them, the cache keeps their object code, and llvmlite loads it.
 
 A kernel is compiled or loaded on first use, because a run needs only about half of the kernels of a program. If all
-kernels are in the cache directory, a process never imports numba. The cache key is a digest of the kernel text, of all
-modules that the text and the compiler import (`sources`), and of the name and signature of the kernel. It also covers
-the versions of numba and LLVM, and the processor. An invalid entry is ignored and written again. Entries are written
-atomically, so two processes may compile the same kernel at the same time.
+kernels are in the cache directory, a process never imports numba. Under a memory budget another process compiles
+(`apart`). The cache key is a digest of the kernel text, of all modules that the text and the compiler import
+(`sources`), and of the name and signature of the kernel. It also covers the versions of numba and LLVM, and the
+processor. An invalid entry is ignored and written again. Entries are written atomically, so two processes may compile
+the same kernel at the same time.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import ctypes
 import json
 import os
 import threading
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
@@ -23,11 +25,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vlang.errors import InternalError
+from vlang.errors import CacheWarning, InternalError
 from vlang.records import dataclass
 from vlang.runtime.compile.kept import key_of, read_entry, write_entry
 from vlang.runtime.compile.llvm import cpu, execution_engine, llvm
 from vlang.runtime.compile.sources import sources_digest
+from vlang.runtime.storage.ledger import ledger
 from vlang.runtime.threads.activity import step
 from vlang.runtime.threads.tasks import completed
 
@@ -37,6 +40,8 @@ if TYPE_CHECKING:
 __all__ = ["Kernel", "Kernels", "address_of", "compiled", "load_kernels"]
 
 _NOTHING = ctypes.c_char * 0
+_UNUSED = ctypes.c_int64(0)  # what kernels without a result write there is not read
+_UNUSED_AT = ctypes.addressof(_UNUSED)
 
 _MAGIC = b"vlang kernels 2\n"
 
@@ -86,9 +91,16 @@ class Kernel:
         self._checks = tuple(_dtype(a[:-1]) if a.endswith("*") else None for a in signature.args)
 
     def __call__(self, *args: Any) -> int:
+        words = self.words(args)
         result = ctypes.c_int64(0)
-        self.ended(self._function(ctypes.addressof(result), None, *self.words(args)))
+        self.ended(self._function(ctypes.addressof(result), None, *words))
         return result.value
+
+    def at(self, *words: int) -> None:
+        """Call a kernel without result, with addresses in place of arrays. Nothing is checked; arrays must be alive."""
+        status = self._function(_UNUSED_AT, None, *words)
+        if status:
+            self.ended(status)
 
     def words(self, args: Sequence[Any]) -> list[int | None]:
         """Convert arguments to addresses and numbers. The caller must keep the arrays alive until the kernel has run.
@@ -113,7 +125,8 @@ def _address(name: str, array: Any, dtype: np.dtype[Any]) -> int | None:
         return None
     if isinstance(array, int):
         return array
-    if array.dtype != dtype and not (dtype == np.uint8 and array.dtype == np.bool_):
+    kind = array.dtype
+    if kind is not dtype and kind != dtype and not (dtype == np.uint8 and array.dtype == np.bool_):
         raise TypeError(f"{name}: an array of {dtype} is needed, not {array.dtype}")
     try:
         return address_of(array)
@@ -188,7 +201,7 @@ class Kernels(Mapping[str, Kernel]):
         data = read_entry(key, "kernels", _MAGIC)
         symbol = f"vlang_{key[:12]}_{name}"
         if data is None:
-            with step("compiling", name):
+            with step("compiling" if ledger.limit is None else "compiling in another process", name):
                 data = self._compile(name, signature, symbol)
             self._sizes.append(len(data))
             write_entry(key, "kernels", _MAGIC, data)
@@ -202,6 +215,13 @@ class Kernels(Mapping[str, Kernel]):
         return Kernel(name, address, signature)
 
     def _compile(self, name: str, signature: _Signature, symbol: str) -> bytes:
+        if ledger.limit is not None:
+            from vlang.runtime.compile.apart import Unavailable, object_code  # start-up
+
+            try:
+                return object_code(self._text, name, signature.result, signature.args, symbol)
+            except Unavailable as error:
+                _beside_budget(str(error))
         if self._compiler is None:
             from vlang.runtime.compile.compile_numba import Compiler  # start-up
 
@@ -251,6 +271,12 @@ def load_kernels(text: str, exports: Mapping[str, str]) -> Kernels:
             _seen.clear()
         _seen[id(text), id(exports)] = text, exports, kernels
     return kernels
+
+
+@cache
+def _beside_budget(reason: str) -> None:
+    warnings.warn("kernels are compiled in this process, which takes some 200 MB beside the memory budget, as no other "
+                  f"process can compile: {reason}; `vlang warm` compiles in advance", CacheWarning, stacklevel=3)
 
 
 def compiled() -> tuple[int, ...]:

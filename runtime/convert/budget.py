@@ -80,15 +80,19 @@ class Budget:
             page: bytes of a page.
             each: returns the bytes per entry for a number of threads.
         """
-        def fixed(threads: int) -> int:
-            return state + page + 2 * _MIB * threads
-
-        def least(threads: int) -> int:
-            return max(ordering, fixed(threads) + _LEAST_ENTRIES * each(threads), _LEAST)
-
-        while self.threads > 1 and least(self.threads) > self.total:
+        while self.threads > 1 and self.least(ordering, state, page, each, self.threads) > self.total:
             self.threads -= 1
-        if least(1) > self.total:
-            raise OutOfMemory(f"this graph needs at least --memory {-(-least(1) // _MIB)}M to be converted: its "
+        least = self.least(ordering, state, page, each)
+        if least > self.total:
+            raise OutOfMemory(f"this graph needs at least --memory {-(-least // _MIB)}M to be converted: its "
                               f"vertices alone take {-(-max(ordering, state) // _MIB)} MiB")
-        return min((self.total - fixed(self.threads)) // each(self.threads), _MOST_ENTRIES)
+        return min((self.total - _fixed(state, page, self.threads)) // each(self.threads), _MOST_ENTRIES)
+
+    def least(self, ordering: int, state: int, page: int, each: Callable[[int], int], threads: int = 1) -> int:
+        """The least budget in bytes that would do with this number of threads; the other arguments as for `entries`."""
+        return max(ordering, _fixed(state, page, threads) + _LEAST_ENTRIES * each(threads), _LEAST)
+
+
+def _fixed(state: int, page: int, threads: int) -> int:
+    """Bytes that do not depend on the number of entries of a bucket; arguments as for `Budget.entries`."""
+    return state + page + 2 * _MIB * threads

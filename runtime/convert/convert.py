@@ -17,6 +17,7 @@ from vlang.records import dataclass
 from vlang.runtime.convert.budget import Budget
 from vlang.runtime.convert.edges import Edges
 from vlang.runtime.convert.entries import Sorter, count_degrees, renumbered, room_for, scatter
+from vlang.runtime.convert.need import Demand
 from vlang.runtime.convert.source import Reading, open_source, rule_of, with_rule
 from vlang.runtime.convert.thin import in_row_order, thinned
 from vlang.runtime.graph.edges.edge_list import VertexIds
@@ -35,8 +36,6 @@ from vlang.runtime.threads.processors import available_threads
 
 __all__ = ["Converted", "convert"]
 
-_ORDERING = 17  # bytes per vertex: degrees of both directions, and keys that are sorted or numbers that are looked up
-_RANKING = 29  # bytes per vertex for the layout "hubs"
 _STEPS = {"reading": 0.5, "counting": 0.05, "writing": 0.45}
 """The steps of a conversion, with the expected share of the time."""
 
@@ -122,10 +121,8 @@ def _write_edges(
 ) -> tuple[int, NDArray[np.uint32] | None]:
     """Write the pages. Returns the number of stored edges and the order of the vertices (None for the layout "ids")."""
     widths = [column.dtype.itemsize for column in edges.columns.values()]
-    ordering = {"ids": 0, "degree": _ORDERING, "hubs": _RANKING}[layout] * edges.n
-    page = max(page_bytes, (1 << 14) * (4 + sum(widths))) + (1 << 16)
-    most = budget.entries(ordering, (4 * len(edges.kinds) + 3) * edges.n, page,
-                          lambda threads: Sorter.bytes_an_entry(widths, threads))
+    demand = Demand.of(edges.n, len(edges.kinds), widths, layout, page_bytes)
+    most = budget.entries(demand.ordering, demand.state, demand.page, demand.each)
     degrees = count_degrees(edges, edges.kinds, budget.threads)
     budget.progress("counting", 1)
     order = None

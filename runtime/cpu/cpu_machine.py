@@ -105,7 +105,7 @@ class CpuMachine:
         self._prepare({kind for kind, count in segments.items() if count})
         self._cpu = freedoms.cpu(options.threads)
         self._cpu.prepare(graph.n + graph.m)
-        self._stats = Stats()
+        self._stats, self._blocks = Stats(), -(-graph.n // BLOCK)
         self._levels: dict[str, LastLevels] = {}
         self.passes = self.passes_over(source, freedoms)
 
@@ -185,7 +185,7 @@ class CpuMachine:
         """Compute and store a graph-level value."""
         if spec.fold is not None:
             self.passes.fold(spec.fold)
-        self._kernels["scalars"](self.state.frame, spec.index, -(-self._graph.n // BLOCK))
+        self._kernels["scalars"].at(self.state.frame_address, spec.index, self._blocks)
 
     def run_pass(self, stage: StageSpec) -> int:
         """Run a pass over all vertices; returns the number of edges traversed."""

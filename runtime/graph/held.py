@@ -20,6 +20,7 @@ from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut, VertexIds, ta
 from vlang.runtime.graph.edges.kinds import Coding, Kind, coding_of
 from vlang.runtime.graph.edges.order import Order
 from vlang.runtime.graph.edges.shape import Shape
+from vlang.runtime.graph.edges.texts import TextVertexIds
 from vlang.runtime.graph.notes import KEPT, kept_note, stored_note, symmetrized_note
 from vlang.runtime.graph.topology.adjacencies import Adjacencies
 from vlang.runtime.graph.topology.adjacency import KINDS, Adjacency
@@ -271,7 +272,8 @@ class HeldGraph:
 
     def shape(self) -> Shape:
         """The counts of the graph, and the parts of it that are in memory."""
-        ids = 0 if self.ids.consecutive else (_TEXT_ID if self.ids.text else 8) * self.n
+        apart = self.ids.consecutive or isinstance(self.ids, TextVertexIds)  # not stored, or in a file
+        ids = 0 if apart else (_TEXT_ID if self.ids.text else 8) * self.n
         held, ruled = self._adjacencies, frozenset() if self.rule is None else frozenset({"weight"})
         return Shape(self.n, self.m, self.directed, self.columns, ruled, held.listed, held.built, ids,
                      streamed=self.streamed, ordered=self.order is not None)

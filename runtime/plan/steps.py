@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_POINTING = "pointing:"
+
 __all__ = [
     "Bound", "Contract", "CopySpec", "Fold", "Fused", "ForRangeSpec", "ForVerticesSpec", "LoopSpec", "Part",
     "PrioritySpec", "PushSpec", "ScalarSpec", "StageSpec", "Step", "SumSpec", "SweepSpec", "every_step", "level_slot",
@@ -134,7 +136,7 @@ class StageSpec:
         """The adjacency direction whose edges the pass reads; None if it reads no edges of the graph."""
         return None if self.pointer else self.domain
 
-    @property
+    @cached_property
     def pointer(self) -> str:
         """The field of vertices along which the pass gathers; "" if it does not gather along pointers."""
         return pointer_of(self.domain)
@@ -390,7 +392,7 @@ def every_step(steps: Iterable[Step]) -> Iterator[Step]:
 
 def pointer_of(domain: str | None) -> str:
     """The field in a domain "pointing:FIELD"; "" for another domain."""
-    return (domain or "").partition("pointing:")[2]
+    return domain[len(_POINTING):] if domain is not None and domain.startswith(_POINTING) else ""
 
 
 def level_slot(kind: str, name: str, level: int) -> str:

@@ -111,8 +111,7 @@ def with_models(
 
 def choices_of(options: Options) -> dict[str, Any]:
     """The research options of a run that differ from their defaults, by name."""
-    found = {name: getattr(options, name) for name in RESEARCH}
-    return {name: value for name, value in found.items() if value != RESEARCH[name].default}
+    return {name: value for name, option in RESEARCH.items() if (value := getattr(options, name)) != option.default}
 
 
 def policy_lines(plan: Plan, options: Options) -> list[str]:

@@ -385,7 +385,7 @@ class Result(Exported):
         if self._ids.consecutive and self._listed is None:  # creates the ids of this block only
             ids = VertexIds(base=self._ids.base + start, count=stop - start).values
         else:
-            ids = self._ids.values[rows]
+            ids = self._ids[rows]
         yield Column("vertex", ids, None)
         for name in self._raw:
             raw = self._host(name)[rows]

@@ -54,7 +54,7 @@ class Moved(NamedTuple):
 
     def minus(self, other: Moved) -> Moved:
         """Subtract the counts of `other` from the counts of this object."""
-        return Moved(*(mine - its for mine, its in zip(self, other)))
+        return self if other is NOTHING else Moved(*(mine - its for mine, its in zip(self, other)))
 
     def over(self, edges: Sequence[int]) -> Iterator[Moved]:
         """Divide the counts of one launch, which this object contains, among the supersteps of the launch.

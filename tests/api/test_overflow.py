@@ -164,8 +164,10 @@ def _paths(*weights: int) -> Graph:
                                               ((2147483646, 1), True), ((2147483646, 0), False)])
 def test_a_path_that_leaves_its_type_is_warned_of(weights: tuple[int, int], far: bool,
                                                   monkeypatch: pytest.MonkeyPatch) -> None:
-    """A path length that overflows gives a warning, but an unreachable vertex, which is infinite, does not. If all
-    other values are small, no second run is made to check them.
+    """A finite path length that does not fit its type gives a warning. An unreachable vertex, whose value is also
+    infinite, gives none.
+
+    If all other values are small, no second run is made to check them.
     """
     if max(weights) == 1000000000:
         monkeypatch.setattr("vlang.api.running.notices.infinite.noting_integers", None)

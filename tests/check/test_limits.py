@@ -38,7 +38,7 @@ def problems(text: str) -> tuple[Problem, ...]:
 
 
 def calls(do: Callable[[], object]) -> int:
-    """Return the number of calls of functions of vlang's modules."""
+    """Return how many functions of vlang are called while `do` runs."""
     count = 0
 
     def count_calls(frame: FrameType, event: str, arg: object) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -71,3 +72,19 @@ def test_a_limit_on_address_space(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resource, "getrlimit", unlimited)
     monkeypatch.setattr(room, "available_bytes", lambda: 0)
     target_machine()
+
+
+def test_a_conversion_says_its_need_first(vlang: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a budget, a conversion says what it needs before it reads; what cannot fit is refused before that."""
+    (tmp_path / "x.txt").write_text("1 2\n2 3\n3 1\n" * 1000, encoding="ascii")
+    done = vlang("convert", tmp_path / "x.txt", tmp_path / "x.vg", "--memory", "16M")
+    assert done.status == 0
+    first = " ".join(done.err.split("temporary files")[0].split())
+    assert first == (f"converting {tmp_path}/x.txt, about 187 vertices and 3,000 edges, needs about 8.0 MB of memory, "
+                     "of 16.0 MB;"), done.err
+    assert "vertices and" not in vlang("convert", tmp_path / "x.txt", tmp_path / "x.vg").err.splitlines()[0]
+    monkeypatch.setattr("vlang.runtime.convert.convert.open_source", fails)
+    done = vlang("convert", "rmat:22", tmp_path / "y.vg", "--memory", "16M")
+    assert done.status == 1
+    assert done.err.startswith("error: converting rmat:22, 4,194,304 vertices and 67,108,864 edges, needs 68.0 MB")
+    assert done.err.endswith("give --memory 68M\n")

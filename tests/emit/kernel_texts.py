@@ -34,14 +34,14 @@ def _numbered(text: str, pattern: re.Pattern[str]) -> str:
 
 
 def llvm_functions(text: str) -> Iterator[str]:
-    """Return the functions of an optimised module, without names, comments and metadata."""
+    """Yield the functions of an optimised module, without names, comments and metadata."""
     text = re.sub(r";.*|!\w+( !\d+)?|#\d+", "", text)
     for body in re.findall(r"^define.*?^}", text, re.MULTILINE | re.DOTALL):
         yield re.sub(r"\s+", " ", _numbered(body, _LLVM_NAME))
 
 
 def ptx_functions(text: str) -> Iterator[str]:
-    """Return the kernels of a PTX module, without names and comments."""
+    """Yield the kernels of a PTX module, without names and comments."""
     text = re.sub(r"//.*", "", text)
     for body in re.split(r"(?=^\.(?:visible|weak|func))", text, flags=re.MULTILINE)[1:]:
         names = "|".join(sorted(map(re.escape, _PTX_DEFINED.findall(body)), key=len, reverse=True)) or r"\b\B"
@@ -49,7 +49,7 @@ def ptx_functions(text: str) -> Iterator[str]:
 
 
 def _modules_of_numba(name: str, bits: int) -> Iterator[str]:
-    """Return the linked and optimised modules of every exported kernel, without machine code."""
+    """Yield the linked and optimised modules of every exported kernel, without machine code."""
     vlang = importlib.import_module("vlang")
     try:
         numba = importlib.import_module("vlang.runtime.compile.compile_numba")

@@ -18,6 +18,7 @@ from vlang.runtime.convert.budget import Budget
 from vlang.runtime.convert.convert import convert
 from vlang.runtime.convert.disk_space import DiskSpace
 from vlang.runtime.convert.entries import Entries, Sorter
+from vlang.runtime.convert.need import announced
 from vlang.runtime.convert.source import Reading
 from vlang.runtime.graph.edges.building.numbering import rank_by_bitmap
 from vlang.runtime.graph.graph import Graph
@@ -201,15 +202,15 @@ def test_budgets_that_are_too_small(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_named_memory_suffices_to_convert(layout: str, tmp_path: Path) -> None:
-    """The budget that the message names suffices for any number of threads. The number of threads does not change this
-    budget.
-    """
+    """The budget that the message names suffices, and the file is the same as with a large budget."""
     n = 1 << 19
     source, target, rng = tmp_path / "g.npz", tmp_path / "x.vg", np.random.default_rng(6)
     Graph.from_edges(rng.integers(0, n, n), rng.integers(0, n, n), vertices=range(n)).save(source)
     with pytest.raises(OutOfMemory, match="to be converted") as refused:
         convert(source, target, memory=8 << 20, layout=layout, threads=4)
     named = int(str(refused.value).partition("--memory ")[2].partition("M")[0])
+    with pytest.raises(OutOfMemory, match=f"524,288 vertices and 524,288 edges.*give --memory {named}M"):
+        announced(str(source), Reading(), 8 << 20, layout, 4)
     convert(source, target, memory=named << 20, layout=layout, threads=4)
     with pytest.raises(OutOfMemory):
         convert(source, tmp_path / "y.vg", memory=int(0.8 * named) << 20, layout=layout, threads=4)

@@ -34,7 +34,7 @@ ROAD = "USA-road-d.NY"
 
 
 def graphs(side: int) -> dict[str, Graph]:
-    """Yield graphs with components of different kinds: a grid, a grid whose edges have random directions, and random
+    """Return graphs with components of different kinds: a grid, a grid whose edges have random directions, and random
     edges.
     """
     rng = np.random.default_rng(1)

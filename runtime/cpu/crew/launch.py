@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.runtime.compile.objects import Kernel
+from vlang.runtime.compile.objects import Kernel, address_of
 from vlang.runtime.cpu.crew.crew import Crew, give_back, take_crew
 from vlang.runtime.kernels import crew_kernels
 from vlang.runtime.plan.layouts.meet_words import MEET_CREW, MEET_JOINED
 from vlang.runtime.plan.layouts.play_words import PLAY_HELPERS
-from vlang.runtime.threads.activity import timed
+from vlang.runtime.threads.activity import listeners, timed
 from vlang.runtime.threads.processors import available_threads
 
 __all__ = ["Cpu"]
@@ -27,6 +27,7 @@ class Cpu:
         self.threads = threads or available_threads()
         self._crew: Crew | None = None
         self._alone = np.zeros(1, dtype=np.int64)  # the task counter of launches without helpers
+        self._alone_at = address_of(self._alone)
 
     def close(self) -> None:
         """Return the crew to the idle crews."""
@@ -55,13 +56,23 @@ class Cpu:
         if count == 0:
             return
         helpers = self._helpers(min(self.threads, count) - 1) if cost >= _SMALL else 0
+        if not listeners():
+            self._run(kernel, before, tasks, count, helpers, after)
+            return
         with timed("kernel", kernel.name, tasks=count, threads=helpers + 1):
-            if helpers == 0 or self._crew is None:
-                self._alone[0] = 0
-                kernel(*before, tasks, count, self._alone, *after)
+            self._run(kernel, before, tasks, count, helpers, after)
+
+    def _run(self, kernel: Kernel, before: tuple[Any, ...], tasks: NDArray[np.int64], count: int, helpers: int,
+             after: tuple[Any, ...]) -> None:
+        if helpers == 0 or self._crew is None:
+            self._alone[0] = 0
+            if len(before) == 1 and type(before[0]) is int and not after:  # most launches: nothing is converted
+                kernel.at(before[0], address_of(tasks), count, self._alone_at)
             else:
-                words = kernel.words((*before, tasks, count, self._crew.counter, *after))
-                self._crew.launch(kernel, words, helpers)
+                kernel(*before, tasks, count, self._alone_at, *after)
+        else:
+            words = kernel.words((*before, tasks, count, self._crew.counter, *after))
+            self._crew.launch(kernel, words, helpers)
 
     def crew(self, kernel: Kernel, before: tuple[Any, ...], control: NDArray[np.int64], cost: int,
              after: tuple[Any, ...] = (), most: int | None = None) -> None:

@@ -28,6 +28,7 @@ class Ahead:
     def __init__(self, state: State, low: int = 0, high: int | None = None) -> None:
         self._state = state
         self._ready: frozenset[str] = frozenset()
+        self._moves: dict[tuple[str, bool], NDArray[np.intp]] = {}
         self._low, self._high = low, state.n if high is None else high
 
     @cached_property
@@ -61,7 +62,7 @@ class Ahead:
     def clear(self) -> None:
         """Mark the results of all kernels as outdated, because a pass without fused work has changed the state."""
         self._ready = frozenset()
-        self._state.frame[SLOT_FUSED] = 0
+        self._state.words[SLOT_FUSED] = 0
 
     def aim(self, stage: StageSpec, inside: bool) -> None:
         """Prepare a pass with fused work.
@@ -74,24 +75,33 @@ class Ahead:
         """
         self.clear()
         assert stage.fused is not None
-        state, slots = self._state, self._state.plan.slots
-        self.frame[:] = state.frame
+        state = self._state
+        if inside and any(not len(state.arrays[later]) for later in stage.fused.own):
+            state.allocate("later", f"later:message.{stage.name}.", state.n)
+        moves = self._moves.get((stage.name, inside))
+        if moves is None:
+            moves = self._moves[stage.name, inside] = self._moves_of(stage, inside)
+        np.take(state.frame, moves, out=self.frame, mode="clip")
         self.frame[SLOT_LISTED] = 0
-        pairs = [(f"field:{name}", f"next:{name}") for name in stage.swaps]
         if inside:
-            pairs += [(_first(later), later) for later in stage.fused.own]
-            if any(not len(state.arrays[later]) for later in stage.fused.own):
-                state.allocate("later", f"later:message.{stage.name}.", state.n)
             self._left[:] = self._count
             state.point(SLOT_FUSED, self._control)
+
+    def _moves_of(self, stage: StageSpec, inside: bool) -> NDArray[np.intp]:
+        """For each word of the frame after a pass, its place before: buffers swap. Arguments as for `aim`."""
+        assert stage.fused is not None
+        slots = self._state.plan.slots
+        pairs = [(f"field:{name}", f"next:{name}") for name in stage.swaps]
+        pairs += [(_first(later), later) for later in stage.fused.own if inside]
+        moves = np.arange(len(self._state.frame), dtype=np.intp)
         for one, other in pairs:
-            a, b = slots[one], slots[other]
-            self.frame[a], self.frame[b] = state.frame[b], state.frame[a]
+            moves[slots[one]], moves[slots[other]] = slots[other], slots[one]
+        return moves
 
     def arrived(self, stage: StageSpec, inside: bool) -> None:
         """Record that a pass and its fused work have ended; arguments as for `aim`."""
         assert stage.fused is not None
-        self._state.frame[SLOT_FUSED] = 0
+        self._state.words[SLOT_FUSED] = 0
         windows, arrays = self._state.windows, self._state.arrays
         for later in stage.fused.own if inside else ():
             if windows is None:

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.records import dataclass
-from vlang.runtime.compile.objects import Kernels
+from vlang.runtime.compile.objects import Kernels, address_of
 from vlang.runtime.cpu.crew.launch import Cpu
-from vlang.runtime.cpu.paged.source import PageSource
+from vlang.runtime.cpu.paged.source import PageSource, Streamed
 from vlang.runtime.cpu.paged.work import Tasks, by_page, by_row, in_windows, release
-from vlang.runtime.cpu.passes.blocking import Blocked, Trial, choose_blocks
+from vlang.runtime.cpu.passes.blocking import Blocked, Trial, blocks_fit, choose_blocks
 from vlang.runtime.cpu.passes.edge_costs import Costs, costs_of
 from vlang.runtime.cpu.passes.freedoms import PLAIN, Freedoms
 from vlang.runtime.cpu.passes.fused_work import Ahead
@@ -27,7 +27,7 @@ from vlang.runtime.cpu.passes.traced import traced
 from vlang.runtime.engine.machine import Stats
 from vlang.runtime.engine.state import DTYPES, State
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.graph.topology.blocks import Blocks, blocks_bytes
+from vlang.runtime.graph.topology.blocks import Blocks
 from vlang.runtime.graph.topology.pages import PageCuts, Pages, vertex_tasks
 from vlang.runtime.kernels import frontier_kernels
 from vlang.runtime.plan.layouts.pass_words import STATS_WORKERS
@@ -45,7 +45,6 @@ from vlang.runtime.plan.plan import (
     StageSpec,
     pointer_of,
 )
-from vlang.runtime.storage.ledger import ledger
 
 __all__ = ["Passes"]
 
@@ -82,6 +81,7 @@ class Passes:
         self.pointed = Pointed(self.graph, self.state, self.cpu.threads)
         self._stats, self._total = np.zeros(3, dtype=np.int64), np.zeros(1, dtype=np.int64)
         self._by_vertex = vertex_tasks(self.graph.n, 4 * BLOCK)
+        self._aims: dict[str, tuple[NDArray[np.uint64], PageCuts, tuple[int, int, int]]] = {}
         self.vertices = 0, self.graph.n  # the first vertex over which passes run, and the last one plus 1
         self.ahead = Ahead(self.state)
 
@@ -114,8 +114,7 @@ class Passes:
             return
         swept: list[int] = pages.adjacency.derived("sweeps", lambda: [0])  # counted over all runs
         there = pages.adjacency.made("blocks")
-        room = ledger.left is None or ledger.left > blocks_bytes(int(pages.starts[-1]), pages.n)
-        if (there or room) and choose_blocks(asked, int(pages.starts[-1]), there, swept[0], coming):
+        if choose_blocks(asked, pages.edges, there, swept[0], coming) and (there or blocks_fit(pages)):
             made: Blocks = pages.adjacency.derived("blocks", lambda: Blocks.cut(pages, self.cpu.threads, self.vertices))
             names = tuple(name for name, _ in stage.columns)
             adjacency = self.graph.adjacency(stage.domain, names)
@@ -149,8 +148,8 @@ class Passes:
         self.pointed.follow(stage.pointer)
         if stage.domain is not None and stage.name not in self.blocks and self.freedoms.as_list():
             return self.some(stage, every := np.arange(self.graph.n), every)
-        self.state.frame[SLOT_LISTED] = 0
-        self._stats[:] = 0
+        self.state.words[SLOT_LISTED] = 0
+        self._stats.fill(0)
         self.state.point(SLOT_STATS, self._stats)
         self.send_all(stage)
         if not fused or stage.fused is None:
@@ -205,8 +204,12 @@ class Passes:
     def _by_page(self, stage: StageSpec, kernel: str, tasks: Tasks, segments: Tasks, cost: int) -> None:
         """Launch `kernel` over `tasks`, and the kernel for segments over `segments`, one batch of pages at a time."""
         assert stage.domain is not None
+        source = self.pointed if stage.pointer else self.source
+        if not isinstance(source, Streamed) and self.state.windows is None and not len(segments):
+            if len(tasks):
+                self._launch(kernel, tasks, len(tasks), cost)
+            return
         every = max(1, len(tasks) + len(segments))
-        source = self._source_of(stage.domain)
         for short, long in by_page(source, stage.domain, stage.columns, self._table(stage), tasks, segments):
             part = cost * (len(short) + len(long)) // every
             if len(short):
@@ -250,9 +253,13 @@ class Passes:
         return pages.adjacency.offsets[vertices + 1] - pages.adjacency.offsets[vertices]
 
     def _aim(self, stage: StageSpec, pages: PageCuts) -> None:
-        self.state.point(SLOT_PAGES, self._table(stage))
-        self.state.point(SLOT_SEGMENTS, pages.segments)
-        self.state.point(SLOT_LONGS, pages.longs)
+        table, state = self._table(stage), self.state
+        known = self._aims.get(stage.name)
+        if known is None or known[0] is not table or known[1] is not pages:
+            aimed = address_of(table), address_of(pages.segments), address_of(pages.longs)
+            known = self._aims[stage.name] = table, pages, aimed
+        words = state.words
+        words[SLOT_PAGES], words[SLOT_SEGMENTS], words[SLOT_LONGS] = known[2]
 
     def _in_windows(self, kernel: str, tasks: Tasks, frame: NDArray[np.uint64] | None = None) -> None:
         """Launch a kernel over all vertices, in the order of `tasks`. The default of `frame` is the frame of the state.
@@ -262,7 +269,7 @@ class Passes:
 
     def _launch(self, kernel: str, tasks: NDArray[np.int64], count: int, cost: int,
                 frame: NDArray[np.uint64] | None = None) -> None:
-        self.cpu.launch(self.kernels[kernel], (self.state.frame if frame is None else frame,),
+        self.cpu.launch(self.kernels[kernel], (self.state.frame_address if frame is None else frame,),
                         self.freedoms.tasks(tasks, count), count, cost)
 
     def _counted(self, edges: int) -> tuple[Stats, int]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from vlang.runtime.plan.plan import StageSpec
-from vlang.runtime.threads.activity import timed
+from vlang.runtime.threads.activity import listeners, timed
 
 __all__ = ["traced"]
 
@@ -20,6 +20,8 @@ def traced(mode: str) -> Callable[[_Pass[_Self, _Given]], _Pass[_Self, _Given]]:
 
     def decorate(method: _Pass[_Self, _Given]) -> _Pass[_Self, _Given]:
         def run(self: _Self, stage: StageSpec, /, *args: _Given.args, **named: _Given.kwargs) -> tuple[Any, int]:
+            if not listeners():
+                return method(self, stage, *args, **named)
             with timed("pass", stage.name, mode=mode, over=stage.domain or "vertices") as about:
                 found = method(self, stage, *args, **named)
                 about["edges"] = found[1]

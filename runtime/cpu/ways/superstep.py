@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vlang.options import Options
 from vlang.runtime.cpu.paged.source import Streamed
-from vlang.runtime.cpu.passes.freedoms import Freedoms
+from vlang.runtime.cpu.passes.freedoms import PLAIN, Freedoms
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.cpu_way import FULL, Beside, CpuWay, Running
 from vlang.runtime.cpu.ways.skipping import LISTED, Skipping
@@ -263,6 +263,8 @@ class Superstep:
 
     def _leave_out(self) -> None:
         """In a chaos run, choose vertices that do not run in the next superstep or that send later."""
+        if self._free is PLAIN:
+            return
         n = self._passes.graph.n
         self._part, self._left_out = self._free.part(n, self._done), 0
         active = self._state.arrays.get(self._active)

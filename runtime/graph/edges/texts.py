@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.records import dataclass
-from vlang.runtime.graph.edges.edge_list import VertexIds
+from vlang.runtime.graph.edges.edge_list import FEW, VertexIds
 from vlang.runtime.storage.disk_arrays import DiskArray, DiskArrays
 
 __all__ = ["TextVertexIds", "Texts", "TextsBuilder"]
@@ -85,10 +85,49 @@ class TextVertexIds(VertexIds):
         return True
 
     @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of `values`: object."""
+        return np.dtype(object)
+
+    @property
     def values(self) -> NDArray[Any]:
         """All texts, read into memory: object[count] of str."""
-        found = np.empty(len(self), dtype=object)
-        found[:] = [text.decode("utf-8") for text in self.texts.part(0, len(self))]
+        return self._read(0, len(self))
+
+    def __getitem__(self, index: Any) -> Any:
+        """See `VertexIds`. Only the texts of the index are read into memory."""
+        if isinstance(index, slice) and index.step in (None, 1):
+            first, last, _ = index.indices(self.count)
+            return self._read(first, max(first, last))
+        if isinstance(index, np.ndarray) and index.dtype.kind in "iu" and index.ndim == 1:
+            found = np.empty(len(index), dtype=object)
+            found[:] = [self[at] for at in index.tolist()]
+            return found
+        return super().__getitem__(index)
+
+    def __iter__(self) -> Iterator[int | str]:
+        for first in range(0, self.count, FEW):
+            yield from self._read(first, min(first + FEW, self.count)).tolist()
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        return VertexIds, (self.values,)
+
+    def check(self) -> bool:
+        """Whether all texts are UTF-8, and each is greater than the one before. A part at a time is in memory."""
+        before = None
+        for first in range(0, self.count, FEW):
+            try:
+                part = self._read(first, min(first + FEW, self.count))
+            except UnicodeDecodeError:
+                return False
+            if not (part[1:] > part[:-1]).all() or (before is not None and not part[0] > before):
+                return False
+            before = part[-1]
+        return True
+
+    def _read(self, first: int, last: int) -> NDArray[Any]:
+        found = np.empty(last - first, dtype=object)
+        found[:] = [text.decode("utf-8", "surrogatepass") for text in self.texts.part(first, last)]
         return found
 
     def _position(self, key: Any) -> int:
@@ -101,4 +140,4 @@ class TextVertexIds(VertexIds):
         """The id of a dense vertex. Raises IndexError outside of 0..count-1."""
         if not 0 <= vertex < self.count:
             raise IndexError(f"vertex {vertex} of {self.count}")
-        return self.texts[vertex].decode("utf-8")
+        return self.texts[vertex].decode("utf-8", "surrogatepass")

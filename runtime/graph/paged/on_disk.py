@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.errors import GraphError
 from vlang.runtime.graph.edges.columns import Column
+from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.edges.order import Order
+from vlang.runtime.graph.edges.texts import Texts, TextVertexIds
 from vlang.runtime.graph.paged.in_memory import order_of, rows_of
 from vlang.runtime.graph.paged.merged import MergedPages
 from vlang.runtime.graph.topology.build import Rows
@@ -22,6 +25,7 @@ from vlang.runtime.storage.disk_arrays import DiskArrays
 from vlang.runtime.storage.ledger import ledger
 from vlang.runtime.storage.memory import Empty, empty
 from vlang.runtime.storage.page_file import PageFile, PageView
+from vlang.runtime.storage.page_file.sections import damaged
 from vlang.runtime.storage.reading.direct import DirectFiles
 
 if TYPE_CHECKING:
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["FileEdges", "open_graph"]
 
 _ORDER = 8  # bytes per vertex of an `Order`
+_TEXT = 72  # bytes per id that is a text in memory
 
 
 class FileEdges:
@@ -111,8 +116,22 @@ class FileEdges:
 def open_graph(graph_type: type[Graph], path: str | os.PathLike[str], threads: int | None) -> Graph:
     """Build a graph of class `graph_type`; see `Graph.open`."""
     file = PageFile.open(Path(path))
-    return graph_type.on_pages(FileEdges(file), file.ids(), file.description.notes, file.left_out, threads,
+    return graph_type.on_pages(FileEdges(file), _ids_of(file), file.description.notes, file.left_out, threads,
                                _order_of(file), file.named)
+
+
+def _ids_of(file: PageFile) -> VertexIds:
+    """The ids of a page file. With a small budget, texts are in a file beside the page file. Raises GraphError."""
+    folder = file.path.absolute().parent
+    stored = None
+    if ledger.left is not None and _TEXT * file.n > ledger.left // 8 and os.access(folder, os.W_OK):
+        stored = file.stored_texts(DiskArrays(folder).empty)
+    if stored is None:
+        return file.ids()
+    ids = TextVertexIds(Texts(*stored))
+    if not ids.check():
+        raise GraphError(f"{file.path}: {damaged('the ids are not UTF-8, or not in increasing order')}")
+    return ids
 
 
 def _order_of(file: PageFile) -> Order | None:

@@ -97,8 +97,10 @@ class Adjacency:
 
     def _cached(self, key: Hashable) -> dict[Hashable, Any]:
         """The cache in which `derived` keeps an object: a separate cache if a column in the key is recoded."""
+        if not isinstance(key, tuple):
+            return self._derived
         names = {name for name, column in self._columns.items() if column.coding is not None}
-        return self._of_recoded if isinstance(key, tuple) and not names.isdisjoint(key) else self._derived
+        return self._derived if names.isdisjoint(key) else self._of_recoded
 
     def stored(self, name: str) -> Array:
         """The values of an edge column in the stored dtype; permuted into the order of this adjacency on first use."""

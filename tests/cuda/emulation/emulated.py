@@ -93,7 +93,7 @@ class EmulatedGpu:
         self.registered: dict[tuple[int, int], NDArray[Any]] = {}
 
     def keep(self, buffer: EmulatedBuffer) -> Callable[[], None]:
-        """Take over a buffer; returns the function that frees it."""
+        """Take over a buffer; return the function that frees it."""
         self.buffers.append(buffer)
 
         def free() -> None:

@@ -174,7 +174,7 @@ def check(struct: str, rows: Rows, state: State, seed: int, about: str) -> None:
 
 
 def seeds() -> Iterator[int]:
-    """Yield seeds of random graphs."""
+    """Return seeds of random graphs."""
     return iter(range(SEED, SEED + 3))
 
 

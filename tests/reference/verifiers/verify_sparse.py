@@ -237,7 +237,9 @@ def verify_adamic_adar(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def _best(graph: RefGraph, score: Array, found: Array, chosen: Array) -> None:
-    """Return the largest score of the edges of each vertex, and a neighbour that has this score up to rounding."""
+    """Check that `found` has the largest score of the edges of each vertex, and that `chosen` is a neighbour with this
+    score, up to rounding.
+    """
     want = np.zeros(graph.n)
     np.maximum.at(want, graph.src, score)
     near_to(found, want, "the largest score")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["bind_options", "check_options", "options_by_name", "read_option", "shadowed_note"]
 
-_DEFAULTS = Options()
+_ALWAYS = {"threads", "precision", "progress"}  # options that fit every other option
 _DOORS = ("options", "research")
 
 
@@ -58,8 +58,9 @@ def check_options(given: Mapping[str, Any]) -> Options:
     values = with_policy({name: read_option(name, value) for name, value in given.items()})
     if values.get("kernel") == "edge-list" and values.get("mode") is None:
         values["mode"] = "pull"
-    options = Options(**{name: value for name, value in values.items() if value is not None})
-    _fitting(options)
+    named = {name: value for name, value in values.items() if value is not None}
+    options = Options(**named)
+    _fitting(options, named)
     return options
 
 
@@ -137,11 +138,15 @@ def _unknown(program: Program, own: Collection[str], name: str, value: Any) -> s
 # --------------------------------------------------------------------------------------------- conflicting options
 
 
-def _fitting(options: Options) -> None:
-    """Refuse options that the device does not support, and options that exclude each other."""
-    if options == _DEFAULTS:
+def _fitting(options: Options, named: Mapping[str, Any]) -> None:
+    """Refuse options that the device does not support, and options that exclude each other.
+
+    All options but those `named` have their defaults.
+    """
+    if named.keys() <= _ALWAYS:
         return
-    for name, option in OPTIONS.items():
+    for name in named:
+        option = OPTIONS[name]
         if getattr(options, name) == option.default:
             continue
         if option.devices == "cpu" and options.device != "cpu":

@@ -62,7 +62,20 @@ def _needs(program: f.Program) -> set[str]:
     return {need.word for need in program.needs}
 
 
+_MOST_SEEN = 256
+_seen: dict[int, tuple[f.Program, list[tuple[f.Op, int]]]] = {}  # by id(); values keep the programs
+
+
 def _ordinals(program: f.Program) -> list[tuple[f.Op, int]]:
-    """The ordinals of edges that a program reads, each with the line of its statement."""
+    """The ordinals of edges that a program reads, each with the line of its statement. Every call of a program asks."""
+    known = _seen.get(id(program))
+    if known is None:
+        if len(_seen) >= _MOST_SEEN:
+            _seen.clear()
+        known = _seen[id(program)] = program, _found_ordinals(program)
+    return known[1]
+
+
+def _found_ordinals(program: f.Program) -> list[tuple[f.Op, int]]:
     return [(part, statement.span.line) for statement in statements(program.body) for expr in expressions(statement)
             for part in f.walk(expr) if isinstance(part, f.Op) and part.op == "ordinal"]

@@ -6,7 +6,7 @@ import os
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from vlang.errors import BindError, OutOfMemory
@@ -95,24 +95,30 @@ def check_need(need: Need, limit: int | None, name: str, graph: str, exact: bool
 _seen: dict[tuple[int, int], tuple[weakref.ref[Graph], Plan, Options, float]] = {}  # by ids; a value holds its plan
 
 
-@contextmanager
-def within_budget(plan_for: Callable[[str], Plan], graph: Graph, options: Options) -> Iterator[tuple[str, ...]]:
+def within_budget(
+    plan_for: Callable[[str], Plan], graph: Graph, options: Options
+) -> AbstractContextManager[tuple[str, ...]]:
     """A context manager that checks the memory need of a run, enforces its budget, and yields warnings.
 
-    plan_for: compiles the plan for a target, "numba" or "cuda". Raises OutOfMemory.
+    plan_for: compiles the plan for a target, "numba" or "cuda". Raises OutOfMemory, and BindError.
     """
-    if here() is not None:
-        if chosen_budget(options) is not None:
-            raise BindError(f"{_VARIABLE}: budgets of several ranks are not there yet; unset it")
-        yield ()
-        return
     limit = chosen_budget(options)
+    if here() is not None:
+        if limit is not None:
+            raise BindError(f"{_VARIABLE}: budgets of several ranks are not there yet; unset it")
+        return nullcontext(())
+    if limit is None and not graph.streamed and (graph.n + graph.m < _LARGE or options.device != "cpu"):
+        return nullcontext(())
+    return _within(plan_for, graph, options, limit)
+
+
+@contextmanager
+def _within(
+    plan_for: Callable[[str], Plan], graph: Graph, options: Options, limit: int | None
+) -> Iterator[tuple[str, ...]]:
     if graph.streamed:  # the run decides whether it reads the edges or streams them (vlang.api.running.on_disk)
         with budget(limit, graph.in_memory.shape().held + graph.order_bytes):
             yield ()
-        return
-    if limit is None and (graph.n + graph.m < _LARGE or options.device != "cpu"):
-        yield ()
         return
     plan = plan_for("numba")
     if limit is None and _fitted(graph, plan, options):

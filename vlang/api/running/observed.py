@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import Any
 
 from vlang.options import Options
@@ -41,14 +41,18 @@ class _Called:
                 self._function(one)
 
 
-@contextmanager
-def observed(options: Options, name: str) -> Iterator[None]:
+def observed(options: Options, name: str) -> AbstractContextManager[None]:
     """A context manager for a run with the options `progress` and `trace`.
 
     name: the name of the program, for the title of the trace.
 
     Raises BindError and DiskError if the trace cannot be written.
     """
+    return nullcontext() if options.trace is None and options.progress is None else _observed(options, name)
+
+
+@contextmanager
+def _observed(options: Options, name: str) -> Iterator[None]:
     with ExitStack() as stack:
         if options.trace is not None:
             from vlang.runtime.engine.recorder import recorded  # start-up

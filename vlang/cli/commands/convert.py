@@ -72,12 +72,16 @@ def command(
     else:
         from vlang.api.running.progress import Progress  # start-up
         from vlang.runtime.convert.convert import convert  # start-up
+        from vlang.runtime.convert.need import announced  # start-up
         from vlang.runtime.convert.source import Reading  # start-up
 
         missing = "error" if reading["missing"] is None else reading["missing"]
+        how = Reading(**{**reading, "missing": missing})
+        if need := announced(graph, how, memory, layout or "degree", threads):
+            note(need)
         with _cleaning_up(), Progress():
-            done = convert(graph, Path(output), Reading(**{**reading, "missing": missing}), memory=memory,
-                           layout=layout or "degree", disks=folders, threads=threads)  # fmt: skip
+            done = convert(graph, Path(output), how, memory=memory, layout=layout or "degree", disks=folders,
+                           threads=threads)  # fmt: skip
         report_reading(done.name, done.notes, done.warnings)
     note(f"wrote {output}")
     for sentence in lost:
