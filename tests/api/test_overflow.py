@@ -206,6 +206,28 @@ SILENT = (
 )
 
 
+NESTED = (
+    ("edge w: float\nvertex load: float = 0\nrepeat 1 times:\n"
+     "    gather best = max((sum(w for u), c) for u -- self by c = u.degree)\n    apply load = best[0]\n", "gather"),
+    ("edge w: float\nvertex y: float = min(sum(w * 1.0 for v in common(self, u)) for u -- self)\n", "vertex y"),
+    ("edge w: int\nvertex y: i64 = max(sum(i64(w) for u) for u -- self by c = 1)\n"
+     "vertex z: int = sum(max(w + w for u) for u -- self by c = u.degree)\n", "vertex z"),
+    ("vertex x: int = 2000000000\nvertex y: int = max(sum(v.x for v in common(self, u)) for u -- self)\n", "vertex y"),
+)
+
+
+@pytest.mark.parametrize(("text", "where"), NESTED, ids=["group", "common", "term in a group", "common integers"])
+def test_an_overflow_inside_a_reduction_inside_is_warned_of(text: str, where: str) -> None:
+    """Infinite terms are no overflow."""
+    program, ends, whole = compile(f"program p\n{text}", "p.vp"), np.triu_indices(4, 1), "w: int" in text
+    for far in (False, True):
+        weights = np.full(6, (2**31 - 1 if far else 2000000000) if whole else np.inf if far else 2e38)
+        graph = Graph.from_edges(*ends, directed=False, w=weights.astype(np.int32 if whole else np.float32))
+        found = [one for one in program(graph, threads=1).warnings if " is infinite for vertex 0, although " in one]
+        assert len(found) == (0 if far and "w" in text else 1)
+        assert all(f": `{where}" in one for one in found), found
+
+
 def infinities_are_said(device: str, among: slice) -> None:
     for text, what in list(GLOBALS.items())[among]:
         (warning,) = run(BIG + text, STAR, device=device).warnings

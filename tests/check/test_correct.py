@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from vlang.check import Checked, check, parse
+from vlang.errors import ProgramError
 from vlang.syntax import tree as t
 from vlang.syntax.rewrite import inside
 from vlang.types import BOOL, F32, F64, I32, I64, U8, U64, VERTEX, Tuple, Type, Vector
@@ -147,3 +148,22 @@ repeat:
         apply todo = todo - 1
 """)
     assert table.warnings == ()
+
+
+@pytest.mark.parametrize(("name", "right", "wrong"), [
+    ("sum", "f", "f, f"), ("mean", "f", "f, f"), ("argmin", "f", "f, f"), ("wrap", "x + 1", "x, 1"),
+    ("dot", "f, f", "f"), ("reverse", "f", "f, f"), ("bit", "x", "x, x"), ("random", "1, self", "1"),
+    ("common", "self, self", "self"),
+    ("hll_unit", "1, self", "1"), ("hll_size", "h", "h, h"), ("sqrt", "2.0", "2.0, 2.0"), ("pow", "2.0, 2.0", "2.0"),
+    ("atan2", "2.0, 2.0", "2.0"), ("clamp", "x, 0, 9", "x, 0"), ("sign", "x", "x, x"), ("isnan", "2.0", "2.0, 2.0"),
+])
+def test_numbers_of_arguments(name: str, right: str, wrong: str) -> None:
+    def said(arguments: str) -> bool:
+        try:
+            checked("vertex x: int = 1\nvertex f: float[2] = [1, 2]\nvertex h: u8[64] = hll_unit(1, self)\n"
+                    f"vertex z: bool = {name}({arguments}) == 1\n")
+        except ProgramError as error:
+            return f"`{name}` takes" in str(error)
+        return False
+
+    assert (said(right), said(wrong)) == (False, True)

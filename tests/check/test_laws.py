@@ -99,6 +99,8 @@ def test_contracts_restrict_the_domain(declaration: str, contract: str, body: st
         (f" = {LOGSUM}, identity -inf", "identity", "f(-inf, -inf) = nan"),
         (": u8 = a + b + 1, identity 0", "identity", "f(0, 0) = 1"),
         (": int = min(a, b), identity -2147483648", "identity", "f(-inf, 0) = -inf"),
+        (": int = a + b if a > -inf and b > -inf else 0, identity 0", "associative", "-inf"),
+        (": i64 = max(a, b) if a > -inf else -5, identity -inf", "commutative", "-inf"),
         (": int = a + b, identity 2147483647", "identity", "f(inf, 0) = inf"),
         (": u64 = min(a, b), identity 9223372036854775808", "identity", "inf"),
         *((f": int = 3 if {text} and a < inf else max(a, b), identity -inf", "commutative", "inf) = 3")

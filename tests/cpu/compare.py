@@ -77,7 +77,7 @@ def assert_as_interpreted(
         got = np.asarray(result[name])
         exact = got.dtype.kind != "f" if inexact is None else name not in inexact
         if exact:
-            assert np.array_equal(got, want, equal_nan=got.dtype.kind == "f"), (program.source, name, got, want)
+            assert np.array_equal(got, want, equal_nan=got.dtype.kind in "fM"), (program.source, name, got, want)
         else:
             np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6, err_msg=f"{program.source}\n{name}")
     for name, value in outcome.globals.items():

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from tests.cpu.compare import assert_as_interpreted, engine_run, interpreted
 from tests.cuda.runs import emulated
 from tests.fixed_draws import fix_draws
+from tests.fuzz.named import named_programs
 from tests.fuzz.wide import wide_programs
 from tests.reference.cases import Case
 from tests.reference.generators.nested import nested_programs
@@ -49,7 +50,8 @@ GPU_CUTS: tuple[dict[str, Any], ...] = (
     {"kernel": "warp-segmentation", "mode": "notify-pull", "page_size": 64}, {"kernel": "edge", "mode": "push"},
     {"kernel": "stream", "mode": "notify-pull", "streams": 3}, {"kernel": "virtual-warp-4", "mode": "push"},
 )
-_KINDS = (programs, wide_programs, nested_programs, wide_programs, value_programs, wide_programs)
+_KINDS = (programs, wide_programs, nested_programs, wide_programs, value_programs, wide_programs,
+          named_programs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,8 +139,14 @@ def _like(graph: RefGraph, n: int, m: int, number: int, rng: np.random.Generator
 
 
 def _column(column: Any, m: int, rng: np.random.Generator) -> Any:
+    if column.dtype.kind in "OM":
+        return np.resize(column, m)[rng.permutation(m)] if len(column) else _anything(column.dtype, m)
     values = rng.integers(0, 33, m) / 4 if column.dtype.kind == "f" else rng.integers(0, 10, m)
     return values.astype(column.dtype)
+
+
+def _anything(dtype: Any, m: int) -> Any:
+    return np.full(m, "road", object) if dtype.kind == "O" else np.full(m, np.datetime64("2024-05-02"), dtype)
 
 
 def judge(case: Fuzzed, program: Program | None = None, cut: int = 0, gpu: bool = False) -> None:
@@ -212,7 +220,7 @@ def save_case(case: Fuzzed, folder: Path, name: str, why: str) -> Path:
 
 
 def _listed(values: Any) -> dict[str, Any]:
-    return {"dtype": values.dtype.name, "values": values.tolist()}
+    return {"dtype": values.dtype.name, "values": (values.astype(str) if values.dtype.kind == "M" else values).tolist()}
 
 
 def load_case(path: Path) -> Fuzzed:

@@ -295,3 +295,11 @@ def test_a_page_file_onto_itself(tmp_path: Path) -> None:
     save(Graph.read("rmat:8"), tmp_path / "y.vg")
     assert path.read_bytes() == (tmp_path / "y.vg").read_bytes()
     assert not [*disks[0].iterdir(), *disks[1].iterdir()]
+
+
+def test_the_range_of_keys_is_that_of_all_their_parts() -> None:
+    """Parts have 2^18 keys; the least and the largest key are in different ones."""
+    keys = np.full((1 << 18) + 5, 50, np.uint64)
+    keys[[3, 7, -1]] = 90, 60, 10
+    assert entries._range(keys, 0, len(keys)) == (10, 90)
+    assert entries._range(keys, 4, len(keys) - 1) == (50, 60)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from vlang.runtime.plan.plan import SEGMENT
 from vlang.runtime.storage.page_file import PageFile
 from vlang.runtime.storage.page_file.directory import Directory, page_rows
 from vlang.runtime.storage.page_file.form import page_layout, page_sizes, sum_of
+from vlang.runtime.storage.page_file.header import bounds
 
 GRAPHS = {
     "no vertex": lambda: Graph.from_edges([], []),
@@ -270,3 +272,9 @@ def test_options(tmp_path: Path) -> None:
         graph.save(tmp_path / "x.npz", layout="degree")
     with pytest.raises(GraphError, match="pages of 100 bytes are too small"):
         save(graph, tmp_path / "x.vg", page_bytes=100)
+
+
+def test_bounds_of_two_parts() -> None:
+    assert bounds((1, 5), (-2, 3)) == (-2, 5)
+    assert bounds((0.5, 1.5), (0.25, 9.0)) == (0.25, 9.0)
+    assert all(map(math.isnan, bounds((0.0, 1.0), (math.nan, 2.0))))

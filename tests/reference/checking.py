@@ -18,11 +18,12 @@ import numpy as np
 from tests.reference import operators as ops
 from tests.reference.checking_rules import failures_of, infinite, operand_of
 from tests.reference.constants import sized
-from tests.reference.evaluate import Evaluator, _keep, reads_change
+from tests.reference.evaluate import Evaluator, _keep, reads_change, walk
 from tests.reference.graph import RefGraph
+from tests.reference.grouped import Groups, groups_of, of_groups, weighted_mode
 from tests.reference.interpreter import _Machine
 from tests.reference.outcome import Outcome
-from tests.reference.reductions import put, with_default
+from tests.reference.reductions import put, reduce_groups, with_default
 from tests.reference.state import Binding, Env, Frame, Rows, Store, read
 from tests.reference.values import (
     Array,
@@ -41,7 +42,7 @@ from tests.reference.values import (
     take,
 )
 from vlang.syntax import tree as t
-from vlang.types import BOOL, CONVERSIONS, F16, INTEGER, VERTEX, Scalar, Tuple, Type, Vector
+from vlang.types import BOOL, CONVERSIONS, F16, F64, I64, INTEGER, VERTEX, Scalar, Tuple, Type, Vector
 
 __all__ = ["Failed", "run_checked"]
 
@@ -87,6 +88,7 @@ class _Watcher(Evaluator):
         self._inside = False  # whether an expression is being evaluated
         self._reducing = 0
         self._tickets = 0
+        self._known: dict[int, Value] = {}  # the values of the reductions inside a grouped gather, by `id`
 
     def at(self, selected: Array) -> None:
         """Set the vertices for which the following expressions are computed."""
@@ -245,7 +247,8 @@ class _Watcher(Evaluator):
         if name == "wrap":
             with self._computing("wrap"):
                 return self.eval(expr.args[0], rows, env)
-        if name in ("old", "change", "changed"):
+        bound = name not in self.functions and name not in self.reductions and name in env  # an edge field
+        if name in ("old", "change", "changed", "edges") or bound:
             return super()._call(expr, rows, env)
         if name in self.functions:
             return self._substituted(self.functions[name], expr, rows, env)
@@ -405,23 +408,28 @@ class _Watcher(Evaluator):
         """Evaluate a reduction as `Evaluator.reduce` does, and record its failures."""
         if not self.on:
             return super().reduce(expr, rows, env)
+        if id(expr) in self._known:
+            return self._known[id(expr)]
         outer = self._at, self._guard
         self._reducing += 1
         try:
-            return self._reduced(expr, rows, env, outer[0])
+            if expr.group is not None or (expr.weight is not None and not expr.keys):
+                return self._of_groups(expr, rows, env, outer[0])
+            return self._reduced(expr, rows, env, *outer)
         finally:
             self._at, self._guard = outer
             self._reducing -= 1
 
-    def _reduced(self, expr: t.Reduce, rows: Rows, env: Env, outside: Array | None) -> Value:
+    def _reduced(self, expr: t.Reduce, rows: Rows, env: Env, outside: Array | None, guard: Array) -> Value:
         on, self.on = self.on, False
         expr, inner, group, over_vertices = self.reached(expr, rows, env)
         place = self._places(expr, inner) if expr.keys else np.zeros(0, np.int64)
         self.on, groups = on, 1 if over_vertices else rows.count or 0
+        guard = guard if expr.domain.kind == "common" else np.array(True)  # evaluated for an edge, where its value is
 
         def here(rows: Rows) -> None:
             self._at = rows.members[expr.domain.name] if over_vertices else rows.own
-            self._guard = np.array(True)
+            self._guard = np.broadcast_to(guard, groups)[group]
 
         here(inner)
         if expr.cond is not None:
@@ -442,12 +450,80 @@ class _Watcher(Evaluator):
         user = expr.name in self.reductions
         body = self._part(expr.body, inner, env, expr.name in ("min", "max") and not user)
         result, counts = self._fold(expr, body, group, groups, env, over_vertices)
-        self._at, self._guard = None if over_vertices else outside, np.array(True)
+        self._at, self._guard = None if over_vertices else outside, guard
         default = None if expr.default is None else self._part(expr.default, rows, env)
         self._result(expr, definite(body, self.precision), group, groups, result, over_vertices)
         if default is not None:
             result = with_default(result, counts, default)
         return take(result, np.array(0)) if over_vertices else result
+
+    def _of_groups(self, expr: t.Reduce, rows: Rows, env: Env, outside: Array | None) -> Value:
+        """A grouped gather, or `mode` with weights: first all that is evaluated at edges, then that of groups."""
+        def here(of: Rows) -> None:
+            self._at, self._guard = of.own, np.array(True)
+
+        _, inner, row, _ = self.reached(expr, rows, env)
+        here(inner)
+        if expr.cond is not None:
+            holds = definite(self._part(expr.cond, inner, env), self.precision)
+            inner, row = _keep(inner, row, np.broadcast_to(ops.truth(holds), len(row)))
+            here(inner)
+        key = self._part(expr.body if expr.group is None else expr.group.key, inner, env)
+        groups = groups_of(key, inner, row, self.precision)
+        assert rows.own is not None
+        within = Rows(len(groups.row), rows.own[groups.row])
+        if expr.group is None:
+            result, counts = self._weighted(expr, groups, within, rows.count or 0, env)
+            self._at, self._guard = outside, np.array(True)
+            return result if expr.default is None else with_default(result, counts, self._part(expr.default, rows, env))
+        grouping, named, user = expr.group, env.new_child({expr.group.name: groups.keys}), expr.name in self.reductions
+        inside = [node for part in (grouping.cond, expr.body) for node in walk(part) if isinstance(node, t.Reduce)]
+        terms = []
+        for node in inside:
+            edges, group = groups.edges, groups.group
+            here(edges)
+            if node.cond is not None:
+                holds = definite(self._part(node.cond, edges, env), self.precision)
+                kept = np.broadcast_to(ops.truth(holds), len(group))
+                edges, group = _keep(edges, group, kept)
+                here(edges)
+            plain = node.name in ("min", "max") and node.name not in self.reductions
+            terms.append((node, self._part(node.body, edges, env, plain), group))
+        for node, body, group in terms:
+            here(within)
+            default = None if node.default is None else self._part(node.default, within, named)
+            value, counts = self._fold(node, body, group, len(groups.row), env, False)
+            self._result(node, definite(body, self.precision), group, len(groups.row), value, False)
+            self._known[id(node)] = value if default is None else with_default(value, counts, default)
+        here(within)
+        kept = np.array(True) if grouping.cond is None else ops.truth(self._part(grouping.cond, within, named))
+        with self._under(kept):
+            body = self._part(expr.body, within, named, expr.name in ("min", "max") and not user)
+        for node in inside:
+            del self._known[id(node)]
+        body, chosen = of_groups(groups, definite(body, self.precision), kept)
+        result, counts = self._fold(expr, body, chosen, rows.count or 0, env, False)
+        self._at, self._guard = outside, np.array(True)
+        default = None if expr.default is None else self._part(expr.default, rows, env)
+        self._result(expr, body, chosen, rows.count or 0, result, False)
+        return result if default is None else with_default(result, counts, default)
+
+    def _weighted(self, expr: t.Reduce, groups: Groups, within: Rows, rows: int, env: Env) -> tuple[Value, Array]:
+        """`mode` with weights: the sum of the weights of each group, of which the largest wins."""
+        assert expr.weight is not None
+        self._at, self._guard = groups.edges.own, np.array(True)
+        weights = spread(definite(self._part(expr.weight, groups.edges, env), self.precision), len(groups.group))
+        wide = convert(weights, F64 if item(weights.type).floating else I64)
+        self._narrowed(expr.weight.span, weights, wide)
+        weights = wide
+        count = len(groups.row)
+        total, _ = reduce_groups("sum", weights, groups.group, count, False, self.precision)
+        self._at, self._guard = within.own, np.array(True)
+        summed = replace(expr, name="sum", span=expr.weight.span)
+        self._result(summed, weights, groups.group, count, total, False)
+        if item(total.type).floating:
+            self.note(expr.span, "nan operand", np.isnan(total.raw))
+        return weighted_mode(groups, weights, rows, self.precision)
 
     def _result(self, expr: t.Reduce, body: Value, group: Array, groups: int, result: Value,
                 over_vertices: bool) -> None:

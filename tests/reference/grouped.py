@@ -10,7 +10,7 @@ from tests.reference import operators as ops
 from tests.reference.reductions import reduce_groups
 from tests.reference.state import Rows
 from tests.reference.values import Array, Value, convert, definite, dtype, item, spread, take
-from vlang.types import I64, VERTEX, Scalar
+from vlang.types import F64, I64, VERTEX, Scalar
 
 __all__ = ["Groups", "groups_of", "of_groups", "weighted_mode"]
 
@@ -54,8 +54,7 @@ def weighted_mode(groups: Groups, weights: Value, rows: int, precision: int) -> 
     weights: the weights of the edges of `groups`. A group whose weights add up to -inf is no candidate.
     """
     weights = spread(definite(weights, precision), len(groups.group))
-    if item(weights.type).kind == "uint":
-        weights = convert(weights, I64)
+    weights = convert(weights, F64 if item(weights.type).floating else I64)
     total, _ = reduce_groups("sum", weights, groups.group, len(groups.row), False, precision)
     negative = definite(ops.negate(total, False), precision)
     scalar = item(negative.type)

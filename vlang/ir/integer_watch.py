@@ -88,8 +88,6 @@ def _values(statement: f.Statement) -> tuple[f.Expr, ...]:
 
 def _risky(expr: f.Expr, ranges: Ranges, actual: Actual = NOTHING) -> Iterator[f.Op | f.Reduce]:
     """The operations on signed integers inside an expression that may give an infinity from finite operands."""
-    if isinstance(expr, f.Reduce) and (expr.group is not None or expr.domain.kind == "common"):
-        return  # overflow inside a grouped gather, or over common neighbours, is not reported
     if isinstance(expr, f.Reduce):
         type_ = _signed(expr.type)
         if not expr.user and expr.name in _SUMS and type_ is not None:
@@ -211,8 +209,8 @@ class _Notes:
             yield statement
         elif isinstance(statement, f.InitField) and statement.name not in self._given:
             yield statement
-            for part in dict.fromkeys(f.walk(statement.value)):
-                if isinstance(part, f.Reduce) and part.domain.edges and any(True for _ in _risky(part, self._ranges)):
+            for part in dict.fromkeys(f.reductions(statement.value)):
+                if part.domain.edges and any(True for _ in _risky(part, self._ranges)):
                     name = self._fresh("gathered")
                     yield f.Gather(statement.span, name, part)
                     yield from self._gather(statement, part, name)
@@ -246,11 +244,10 @@ class _Notes:
         if reduce.user:
             return
         for part, term in _parts(reduce, value):
-            inside = [op for op in _risky(term, self._ranges.within(reduce.cond)) if isinstance(op, f.Op)]
+            inside = _departures(term, self._ranges.within(reduce.cond))
             if inside and _signed(part.type) is not None:
                 left = self._fresh("left")
-                test = replace(reduce, type=BOOL, name="any", default=None, part=None,
-                               body=_either(map(_leaves, inside)))
+                test = replace(reduce, type=BOOL, name="any", default=None, part=None, body=_either(inside))
                 yield make(statement.span, left, test)
                 yield self._note(statement, part, _both([_infinite(part), _named(test, left)]))
         if reduce in found:
@@ -302,6 +299,21 @@ def _parts(reduce: f.Reduce, value: f.Expr) -> list[tuple[f.Expr, f.Expr]]:
         return [(f.Op(type_, "item", (value,), number), term)
                 for number, (type_, term) in enumerate(zip(reduce.type.items, reduce.body.args, strict=True))]
     return [(value, reduce.body)]
+
+
+def _departures(expr: f.Expr, ranges: Ranges) -> list[f.Expr]:
+    """For each operation of an expression that is risky, whether it makes an infinity of finite operands.
+
+    Of a reduction inside, over a group or over common neighbours: whether it does so for some contribution.
+    """
+    if isinstance(expr, f.Reduce):
+        inside = _departures(expr.body, ranges.within(expr.cond))
+        found: list[f.Expr] = [expr.alike(BOOL, "any", _either(inside), expr.cond)] if inside else []
+        if any(one is expr for one in _risky(expr, ranges)):
+            found.append(_not(expr.alike(BOOL, "any", _infinite(expr.body), expr.cond)))
+        return [_both([_infinite(expr), _either(found)])] if found and _signed(expr.type) is not None else []
+    below = [test for child in f.children(expr) for test in _departures(child, ranges)]
+    return [*below, *(_leaves(op) for op in _risky(expr, ranges) if op is expr and isinstance(op, f.Op))]
 
 
 def _leaves(op: f.Op) -> f.Expr:

@@ -17,7 +17,7 @@ from vlang.maths import MATHS
 from vlang.records import dataclass
 from vlang.runtime.plan.plan import Watch
 from vlang.syntax.tree import Span
-from vlang.types import BOOL, Scalar, Type, Vector
+from vlang.types import BOOL, Scalar, Tuple, Type, Vector
 
 __all__ = ["Place", "noting", "watch_of"]
 
@@ -103,10 +103,11 @@ class _Notes:
     def _statement(self, statement: f.Statement) -> Iterator[f.Statement]:
         if isinstance(statement, (f.Where, f.Repeat, f.Sweep, f.ForVertices, f.ForRange)):
             yield replace(statement, body=self.block(statement.body))
-        elif isinstance(statement, f.Gather) and statement.reduce.group is None:
+        elif isinstance(statement, f.Gather):
             yield statement
-            if _summed(statement.reduce):
+            if _sum_of_floats(statement.reduce):
                 yield from self._sum(statement.span, statement.reduce, statement.name)
+            yield from self._inside(statement.span, statement.reduce, statement.name)
             yield from self._folded_terms(statement)
         elif isinstance(statement, f.Apply):
             yield from self._addition(statement)
@@ -117,8 +118,9 @@ class _Notes:
             skipped = isinstance(statement, f.InitField) and statement.name in self._given
             if isinstance(statement, (f.InitField, f.Let, f.InitGlobal)) and not skipped:
                 for part in dict.fromkeys(f.reductions(statement.value)):
-                    if part.group is None and _summed(part):
+                    if _sum_of_floats(part):
                         yield from self._sum(statement.span, part, None)
+                    yield from self._inside(statement.span, part, None)
                 if isinstance(statement, f.InitField):
                     yield from self._folded(statement)
 
@@ -138,6 +140,31 @@ class _Notes:
         if reduce.default is not None:
             finite.append(_not(_infinite(reduce.default)))
         yield self._note(span, self._value(reduce, name), finite, reduce.domain.edges)
+
+    def _inside(self, span: Span, reduce: f.Reduce, name: str | None) -> Iterator[f.Statement]:
+        """Add a note that is true where a sum inside a reduction is infinite, and none of its terms is.
+
+        name: the accumulator of the reduction, if any.
+        """
+        sums = [e for e in dict.fromkeys(f.walk(reduce)) if e != reduce and isinstance(e, f.Reduce) and
+                _sum_of_floats(e)]
+        if not sums or not any(map(_float, _items(reduce.type))):
+            return
+        if name is None:
+            name = self._fresh("summed")
+            yield f.Gather(span, name, reduce)
+        found: f.Expr | None = None
+        for one in sums:
+            test = f.Op(BOOL, "and", (_infinite(one), _not(one.alike(BOOL, "any", _infinite(one.body), one.cond))))
+            found = test if found is None else f.Op(BOOL, "or", (found, test))
+        assert found is not None
+        some = self._fresh("inside")
+        yield f.Gather(span, some, reduce.alike(BOOL, "any", found, reduce.cond))
+        value = self._value(reduce, name)
+        for number, type_ in enumerate(_items(reduce.type)):
+            if _float(type_):
+                part = f.Op(type_, "item", (value,), number) if isinstance(reduce.type, Tuple) else value
+                yield self._note(span, part, [f.Accumulator(BOOL, some)], True)
 
     def _addition(self, apply: f.Apply) -> Iterator[f.Statement]:
         """Add a note: a bool that is true where the sum of two finite values is infinite."""
@@ -189,9 +216,9 @@ class _Notes:
         return name
 
 
-def _summed(expr: f.Expr) -> bool:
-    """Whether an expression contains a float sum."""
-    return any(e.group is None and e.name == "sum" and not e.user and _float(e.type) for e in f.reductions(expr))
+def _sum_of_floats(expr: f.Expr) -> bool:
+    """Whether an expression is a float sum over edges or vertices."""
+    return isinstance(expr, f.Reduce) and expr.name == "sum" and not expr.user and _float(expr.type)
 
 
 def _folds(expr: f.Expr) -> bool:
@@ -217,7 +244,7 @@ def _left(expr: f.Expr) -> f.Expr | None:
 
 def _sums(expr: f.Expr) -> bool:
     """Whether an expression contains a float sum: a reduction, or a sum or product of vectors."""
-    return _summed(expr) or any(map(_folds, f.walk(expr)))
+    return any(_sum_of_floats(e) or _folds(e) for e in f.walk(expr))
 
 
 def _from(expr: f.Expr, names: set[str]) -> bool:
@@ -232,6 +259,10 @@ def _reads(expr: f.Expr, names: set[str]) -> bool:
 def _undefined(expr: f.Expr) -> bool:
     """Whether an expression contains a float operation that may give NaN although its operands are numbers."""
     return any(isinstance(e, f.Op) and e.op in _UNDEFINED and _float(e.type) for e in f.walk(expr))
+
+
+def _items(type_: Type) -> tuple[Type, ...]:
+    return type_.items if isinstance(type_, Tuple) else (type_,)
 
 
 def _float(type_: Type) -> bool:

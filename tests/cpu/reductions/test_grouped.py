@@ -12,7 +12,7 @@ from tests.cpu.compare import assert_as_interpreted, assert_cut_free, case_of, i
 from tests.paged.stores import opened, streaming
 from tests.reference.graphs import all_families, family, to_graph
 from tests.spelled import spelled
-from vlang import BindError, Graph, Program, ProgramError, compile
+from vlang import BindError, Graph, Program, compile
 
 MOVES = compile("""program moves(k: float = 0.01)
 edge   weight: float  = 1
@@ -164,9 +164,19 @@ def test_a_push_of_single_edges_would_be_wrong() -> None:
     assert np.asarray(result["most"]).tolist() == [3, 1, 1, 1]
 
 
-def test_what_is_not_run_yet_is_refused_with_its_line() -> None:
-    with pytest.raises(ProgramError, match=r"in check mode, a grouped gather cannot be run yet"):
-        MOVES(Graph.from_edges([0], [1]), check=True)
+def test_weights_are_summed_in_64_bits() -> None:
+    """In 32 bits both sums of either kind would be infinite, and the smaller label would win the tie."""
+    program = compile("""program p
+edge w: float
+edge k: int
+vertex a: int = mode(u.outdegree for u -> self, weight = w, default = -1)
+vertex b: int = mode(u.outdegree for u -> self, weight = k, default = -1)
+""")
+    weights = np.array([2, 2, 2, 2, 2, 0, 0, 0])
+    graph = Graph.from_edges([1, 2, 3, 4, 5, 3, 4, 5], [0, 0, 0, 0, 0, 6, 6, 6], directed=True,
+                             w=weights.astype(np.float32) * 1e38, k=(weights * 1000000000).astype(np.int32))
+    result = program(graph, threads=1)
+    assert (result["a"][0], result["b"][0]) == (2, 2)
 
 
 def test_a_key_that_changes_is_no_endless_loop() -> None:

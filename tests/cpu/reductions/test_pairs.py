@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -57,3 +59,12 @@ def test_a_graph_without_the_column() -> None:
         bare = case_of(type(graph)(graph.n, graph.src, graph.dst, {}, graph.directed))
         for program in (PAIRS, WHOLE):
             assert_as_interpreted(program, bare, assert_cut_free(program, bare), interpreted(program, bare))
+
+
+def test_loop_variables_have_no_names_of_types() -> None:
+    """A variable `i8` would hide the type in the whole kernel. The numbers depend on the rest of the expression."""
+    parts = " + ".join(f"count(w.outdegree > {k} for w in common(self, u))" for k in range(3))
+    text = compile(f"program p\nvertex x: int = sum({parts} for u -- self)\n").explain("numba")
+    assigned = set(re.findall(r"\b(\w+), j\d+ = next_common", text))
+    assert len(assigned) == 3
+    assert not any(re.fullmatch(r"[iuf]\d+", name) for name in assigned)

@@ -313,9 +313,8 @@ def _special(scalar: Scalar, domain: Interval, identity: Any) -> list[Any]:
         values = [0.0, -0.0, 1.0, -1.0, 2.0, float("inf"), float("-inf"), identity, domain.low, domain.high]
     else:
         dtype_of(scalar)
-        # -inf is left out, since the sum of inf and -inf is unspecified.
         edges = [2**31 - 1, -(2**31)] if scalar.bits == 64 else []
-        values = [0, 1, -1, 2, identity, scalar.highest, *edges]
+        values = [0, 1, -1, 2, identity, scalar.highest, *edges, *([scalar.lowest] if scalar.kind == "int" else [])]
         values += [int(v) for v in (domain.low, domain.high) if np.isfinite(v)]
         values = [v for v in values if scalar.lowest <= v <= scalar.highest]
     inside = [v for v in values if domain.holds(v)]

@@ -103,11 +103,13 @@ class Terms:
             high = min(high, most if interval.holds(most) else most - 1)
         if low > high:
             raise Untranslatable
-        infinite = type_.kind == "int" and not finite and high == type_.highest
-        if type_.kind == "int":  # -inf is left out
+        signed = type_.kind == "int" and not finite
+        ends = [wide for end, own, wide in ((low, type_.lowest, I64.lowest), (high, type_.highest, I64.highest))
+                if signed and end == own]
+        if type_.kind == "int":
             low, high = max(low, type_.lowest + 1), min(high, type_.highest - 1)
         within = self.all(whole.value >= low, whole.value <= high)
-        self.assumed.append(self.any(within, whole.value == I64.highest) if infinite else within)
+        self.assumed.append(self.any(within, *(whole.value == end for end in ends)) if ends else within)
         return whole
 
     def _float(self, name: str, interval: Interval, finite: bool) -> Real:

@@ -87,12 +87,12 @@ class NumbaDialect(Dialect):
     ) -> list[str]:
         (starts, targets), k = lists, number
         lines = [f"{p}{k}, {q}{k} = i64({starts}[i64({end})]), i64({starts}[i64({end}) + 1])"
-                 for p, q, end in (("i", "e", ends[0]), ("j", "s", ends[1]))]
-        lines += [f"i{k} = i{k} if {guard} else e{k}"] if guard else []
-        lines += [f"g{k} = longer_list(e{k} - i{k}, s{k} - j{k})",
-                  f"i{k}, j{k} = next_common({targets}, i{k}, e{k}, j{k}, s{k}, g{k})", f"while i{k} < e{k}:"]
-        inside = [f"w{k} = i64({targets}[i{k}])", *body,
-                  f"i{k}, j{k} = next_common({targets}, i{k} + 1, e{k}, j{k} + 1, s{k}, g{k})"]
+                 for p, q, end in (("i_", "e", ends[0]), ("j", "s", ends[1]))]
+        lines += [f"i_{k} = i_{k} if {guard} else e{k}"] if guard else []
+        lines += [f"g{k} = longer_list(e{k} - i_{k}, s{k} - j{k})",
+                  f"i_{k}, j{k} = next_common({targets}, i_{k}, e{k}, j{k}, s{k}, g{k})", f"while i_{k} < e{k}:"]
+        inside = [f"w{k} = i64({targets}[i_{k}])", *body,
+                  f"i_{k}, j{k} = next_common({targets}, i_{k} + 1, e{k}, j{k} + 1, s{k}, g{k})"]
         return [*lines, *(f"    {line}" for line in inside)]
 
     def store_scalar(self, dtype: str, slot: int, text: str) -> str:

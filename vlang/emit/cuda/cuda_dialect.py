@@ -177,12 +177,12 @@ class CudaDialect(Dialect):
     ) -> list[str]:
         (starts, targets), k = lists, number
         lines = [f"u64 {p}{k} = {starts}[{end}]; const u64 {q}{k} = {starts}[u64({end}) + 1];"
-                 for p, q, end in (("i", "e", ends[0]), ("j", "s", ends[1]))]
-        lines += [f"i{k} = {guard} ? i{k} : e{k};"] if guard else []
-        lines += [f"const int g{k} = longer_list(e{k} - i{k}, s{k} - j{k});",
-                  f"next_common({targets}, i{k}, e{k}, j{k}, s{k}, g{k});", f"while (i{k} < e{k}) {{"]
-        inside = [f"const u32 w{k} = {targets}[i{k}];", *used(body, f"w{k}"), f"(void)w{k};", f"i{k} += 1;",
-                  f"j{k} += 1;", f"next_common({targets}, i{k}, e{k}, j{k}, s{k}, g{k});"]
+                 for p, q, end in (("i_", "e", ends[0]), ("j", "s", ends[1]))]
+        lines += [f"i_{k} = {guard} ? i_{k} : e{k};"] if guard else []
+        lines += [f"const int g{k} = longer_list(e{k} - i_{k}, s{k} - j{k});",
+                  f"next_common({targets}, i_{k}, e{k}, j{k}, s{k}, g{k});", f"while (i_{k} < e{k}) {{"]
+        inside = [f"const u32 w{k} = {targets}[i_{k}];", *used(body, f"w{k}"), f"(void)w{k};", f"i_{k} += 1;",
+                  f"j{k} += 1;", f"next_common({targets}, i_{k}, e{k}, j{k}, s{k}, g{k});"]
         return [*lines, *(f"  {line}" for line in inside), "}"]
 
     def store_scalar(self, dtype: str, slot: int, text: str) -> str:

@@ -13,10 +13,9 @@ from collections.abc import Generator, Iterable, Iterator
 from dataclasses import replace
 
 from vlang.ir.checks import build as b
-from vlang.ir.checks.failing import failures, reduction_failures, scalars
+from vlang.ir.checks.failing import reduction_failures
+from vlang.ir.checks.operations import Failing, failing, in_groups, in_terms
 from vlang.ir.forms import forms as f
-from vlang.ir.forms.visible import expressions, statements
-from vlang.ir.refuse import refuse
 from vlang.records import dataclass
 from vlang.runtime.plan.plan import Watch
 from vlang.syntax.tree import Span
@@ -60,17 +59,7 @@ class Checked:
 
 
 def checked(program: f.Program, given: frozenset[str]) -> Checked:
-    """The program in check mode. given: fields that the caller passes, so their initializers do not run.
-
-    Raises ProgramError for a grouped gather or a reduction over common neighbours, whose operations are not tested yet.
-    """
-    for statement in statements(program.body):
-        for expr in expressions(statement):
-            for reduce in f.reductions(expr):
-                if reduce.group is not None:
-                    refuse(program, reduce.span or statement.span, "in check mode, a grouped gather")
-                if reduce.pairs:
-                    refuse(program, reduce.span or statement.span, "in check mode, a reduction over common neighbours")
+    """The program in check mode. given: fields that the caller passes, so their initializers do not run."""
     tests = _Tests(program, given)
     body = tests.block(program.body)
     start = f.InitField(_nowhere(program), tests.note, _ZERO)
@@ -82,66 +71,6 @@ def checked(program: f.Program, given: frozenset[str]) -> Checked:
 
 def _nowhere(program: f.Program) -> Span:
     return program.body[0].span if program.body else Span(0, 0, 1, 1)
-
-
-@dataclass(frozen=True)
-class _Failure:
-    """A test of one operation. The operation fails where `test` and all of `guards` are true."""
-
-    kind: str
-    span: Span
-    test: f.Expr
-    guards: tuple[f.Expr, ...]
-
-
-def _failing(expr: f.Expr, span: Span, guards: tuple[f.Expr, ...] = (), compared: bool = False) -> Iterator[_Failure]:
-    """The operations inside an expression that can fail, in the order of evaluation.
-
-    Args:
-        expr: The expression, without reductions.
-        span: The place to report for expressions that have no place of their own.
-        guards: Conditions that are true wherever the expression is evaluated.
-        compared: See `failures`.
-    """
-    span = expr.span or span
-    if isinstance(expr, (f.Field, f.Degree)) and isinstance(expr.of, f.Expr):
-        yield from _failing(expr.of, span, guards)
-        yield _Failure("none", span, b.is_none(expr.of), guards)
-    if not isinstance(expr, f.Op):
-        return
-    for k, arg in enumerate(expr.args):
-        yield from _failing(arg, span, (*guards, *_guards(expr, k)), _hands_on(expr, k, compared))
-    span = _own(expr, span)
-    for op in scalars(expr):
-        for kind, test in failures(op, compared):
-            yield _Failure(kind, span, test, guards)
-
-
-def _own(expr: f.Op, span: Span) -> Span:
-    """The place to report for an operation; for an implicit conversion, the place of its operand."""
-    if expr.span is None and expr.op == "cast" and expr.args[0].span is not None:
-        return expr.args[0].span
-    return span
-
-
-def _guards(expr: f.Op, number: int) -> tuple[f.Expr, ...]:
-    """The conditions under which an operator evaluates operand `number`."""
-    if expr.op == "select" and number:
-        return (expr.args[0] if number == 1 else b.no(expr.args[0]),)
-    if expr.op in ("and", "or"):
-        return tuple(arg if expr.op == "and" else b.no(arg) for arg in expr.args[:number])
-    return ()
-
-
-_COMPARED = frozenset({"min", "max", "vmin", "vmax", "eq", "ne", "lt", "le", "gt", "ge", "differs"})
-_HANDED_ON = frozenset({"add", "sub", "mul", "neg", "cast", "tuple", "item", "vector", "broadcast", "select"})
-
-
-def _hands_on(expr: f.Op, number: int, compared: bool) -> bool:
-    """Whether an operand only decides a minimum, a maximum or a comparison."""
-    if expr.op == "select" and number == 0:
-        return False
-    return expr.op in _COMPARED or (compared and expr.op in _HANDED_ON)
 
 
 class _Tests:
@@ -203,13 +132,13 @@ class _Tests:
     def _at_vertices(self, value: f.Expr, span: Span) -> Iterator[f.Statement]:
         """Yield the tests of an expression that is evaluated for each vertex."""
         value = yield from self._named(value, span)
-        yield from self._noted(self._number(_failing(value, span)), span)
+        yield from self._noted(self._number(failing(value, span)), span)
 
     def _at_graph(self, values: Iterable[f.Expr], span: Span) -> Iterator[f.Statement]:
         """Yield the tests of expressions that are evaluated once."""
         for value in values:
             value = yield from self._named(value, span)
-            number = self._number(_failing(value, span))
+            number = self._number(failing(value, span))
             if number is not None:
                 yield self._let(span, "number", number, "")
 
@@ -233,13 +162,22 @@ class _Tests:
     def _terms(self, reduce: f.Reduce, span: Span) -> Iterator[f.Statement]:
         """Yield the tests of the terms and of the default of a reduction over edges."""
         span = reduce.span or span
-        number = self._number(_in_terms(reduce, span))
-        if number is not None:
-            name = self._fresh("terms")
-            yield f.Gather(span, name, reduce.alike(U32, "min", number, _active(reduce)))
-            yield from self._noted(f.Accumulator(U32, name), span)
+        least = reduce.alike(U32, "min", _NONE, _active(reduce))
+        if reduce.group is not None:
+            yield from self._first(in_terms(reduce, span), replace(least, key=None, group=None, having=None), span)
+            yield from self._first(in_groups(reduce, span), replace(least, cond=reduce.cond, having=None), span)
+        else:
+            yield from self._first(in_terms(reduce, span), least, span)
         if reduce.default is not None:
             yield from self._at_vertices(reduce.default, span)
+
+    def _first(self, found: Iterable[Failing], least: f.Reduce, span: Span) -> Iterator[f.Statement]:
+        """Note the first of some operations inside a reduction. least: the minimum over the same contributions."""
+        number = self._number(found)
+        if number is not None:
+            name = self._fresh("terms")
+            yield f.Gather(span, name, replace(least, body=number))
+            yield from self._noted(f.Accumulator(U32, name), span)
 
     def _result(self, reduce: f.Reduce, value: f.Expr, span: Span) -> Iterator[f.Statement]:
         """Yield the tests of the result of a reduction over edges."""
@@ -250,14 +188,14 @@ class _Tests:
             asked.append((self._fresh("some"), test))
             return f.Accumulator(BOOL, asked[-1][0])
 
-        found = [_Failure(kind, span, test, ()) for kind, test in reduction_failures(reduce, value, some)]
+        found = [Failing(kind, span, test) for kind, test in reduction_failures(reduce, value, some)]
         for name, test in asked:
             yield f.Gather(span, name, reduce.alike(BOOL, "any", test, _active(reduce, reduce.cond)))
         yield from self._noted(self._number(found), span)
 
     def _over_vertices(self, reduce: f.Reduce, span: Span) -> Generator[f.Statement, None, f.Expr]:
         """Yield the tests of a reduction over vertices; return a read of the `let` that holds its value."""
-        number = self._number(_in_terms(reduce, span))
+        number = self._number(in_terms(reduce, span))
         if number is not None:
             fails = b.compare("ne", number, _NONE)
             who = f.Let(span, self._fresh("who"), f.Reduce(VERTEX, "min", _SELF, reduce.domain, fails, None))
@@ -276,7 +214,7 @@ class _Tests:
             tests.append(f.Let(span, self._fresh("some"), any_))
             return f.GraphValue(BOOL, tests[-1].name, "let")
 
-        found = [_Failure(kind, span, test, ()) for kind, test in reduction_failures(reduce, name, some)]
+        found = [Failing(kind, span, test) for kind, test in reduction_failures(reduce, name, some)]
         yield from tests
         result = self._number(found)
         if result is not None:
@@ -284,7 +222,7 @@ class _Tests:
         return name
 
     # ------------------------------------------------------------------------------------------------------ numbers
-    def _number(self, found: Iterable[_Failure]) -> f.Expr | None:
+    def _number(self, found: Iterable[Failing]) -> f.Expr | None:
         """The number of the first operation that fails, or the largest u32 if none fails; None if none can fail."""
         listed: list[tuple[f.Const, f.Expr]] = []
         for failure in found:
@@ -315,16 +253,6 @@ class _Tests:
             name += "_"
         self.made.add(name)
         return name
-
-
-def _in_terms(reduce: f.Reduce, span: Span) -> Iterator[_Failure]:
-    """The operations that can fail in the condition and the body of a reduction."""
-    guards: tuple[f.Expr, ...] = ()
-    if reduce.cond is not None:
-        yield from _failing(reduce.cond, span)
-        guards = (reduce.cond,)
-    compared = not reduce.user and reduce.name in ("min", "max")
-    yield from _failing(reduce.body, span, guards, compared)
 
 
 def _active(reduce: f.Reduce, cond: f.Expr | None = None) -> f.Expr | None:

@@ -114,12 +114,15 @@ class Reductions(ABC):
                         span=node.span)
 
     def _weighted_mode(self, node: t.Reduce, weight: t.Expr) -> f.Reduce:
-        """`mode(e for D, weight = w)`: component 1 of `min((-sum(w for u), c) for D by c = e)`."""
+        """`mode(e for D, weight = w)`: component 1 of `min((-sum(w for u), c) for D by c = e)`.
+
+        The weights are summed in 64 bits, since two infinite sums would tie.
+        """
         self._reducing, self._ends = True, node.domain.kind
         cond = None if node.cond is None else self._expr(node.cond)
         key, each = self.typed(node.body), self.typed(weight)
-        if isinstance(each.type, Scalar) and each.type.kind == "uint":
-            each = fit(each, I64)
+        assert isinstance(each.type, Scalar)
+        each = fit(each, F64 if each.type.floating else I64)
         type_, each = self._reduced("sum", each, True)
         self._reducing = False
         total = f.Reduce(type_, "sum", each, f.Domain("group"), None, None, span=weight.span)

@@ -26,7 +26,7 @@ def intersected(writer: Writer, reduce: f.Reduce) -> tuple[str, ...]:
         raise Unwritable("a declared reduction of integers over common neighbours", reduce.span)
     number = writer.number()
     lists = place.neighbours(reduce)
-    inner = writer.elsewhere(replace(place, pair=Pair(f"w{number}", f"i{number}", f"j{number}")))
+    inner = writer.elsewhere(replace(place, pair=Pair(f"w{number}", f"i_{number}", f"j{number}")))
     inner.lines = []
     for part in (reduce.body, reduce.cond):
         for before in _constant(part) if part is not None else ():
