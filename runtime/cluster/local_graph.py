@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from vlang.runtime.cluster.local_numbers import LocalNumbers, number_vertices
 from vlang.runtime.cluster.ranges import Ranges, cut_ranges
+from vlang.runtime.cluster.shared_edges import SharedEdges, shared_rows
 from vlang.runtime.cluster.transports.transport import Transport, summed
 from vlang.runtime.graph.edges.order import Order
 from vlang.runtime.graph.graph import Graph
@@ -114,7 +116,11 @@ def local_graph(plan: Plan, graph: Graph, transport: Transport, step: int = 1) -
 def _made(kinds: list[str], names: tuple[str, ...], ranges: Ranges, graph: Graph, transport: Transport) -> LocalGraph:
     """Build the part of the graph for this rank, with the rows of some directions and with some columns."""
     first, last = ranges.of(transport.rank)
-    found = {kind: rows_of(graph, kind, names, first, last) for kind in kinds}
+    if isinstance(graph.stored, SharedEdges):
+        ranges = replace(ranges, base=graph.stored.base)
+        found = {kind: shared_rows(graph.stored, kind, names, ranges, transport, graph.threads) for kind in kinds}
+    else:
+        found = {kind: rows_of(graph, kind, names, first, last) for kind in kinds}
     numbers = number_vertices(ranges, transport, [rows.targets for rows in found.values()])
     return assembled(graph, numbers, found)
 
@@ -159,7 +165,8 @@ def assembled(graph: Graph, numbers: LocalNumbers, found: dict[str, Rows]) -> Lo
     local.device_copies = graph.device_copies.part()
     dense = np.arange(graph.n, dtype=np.uint32) if graph.order is None else graph.order.dense
     local.order = Order(numbers.local(dense), np.zeros(1, np.uint32))
-    table: NDArray[np.uint32] = empty(graph.n, np.uint32)
+    wide = numbers.ranges.numbers == np.uint64
+    table: NDArray[np.uint32] = empty(0 if wide else graph.n, np.uint32)
     local._rows = {}
     for kind in tuple(found):
         rows = found.pop(kind)

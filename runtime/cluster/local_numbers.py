@@ -21,6 +21,9 @@ from vlang.runtime.plan.plan import BLOCK
 __all__ = ["LocalNumbers", "mirrors_of", "number_all", "number_vertices"]
 
 
+_CHUNK = 1 << 20  # neighbours that are translated at a time
+
+
 @dataclass(frozen=True)
 class LocalNumbers:
     """The local vertex numbers of one rank (see `Ranges` for pads).
@@ -28,14 +31,15 @@ class LocalNumbers:
     Attributes:
         ranges: the ranges of all ranks.
         rank: this rank.
-        mirrors: uint32, the neighbours of owned vertices that other ranks own, in increasing order.
+        mirrors: the neighbours of owned vertices that other ranks own, by their numbers in the graph, in increasing
+            order: uint32, or uint64 if the numbers are wider (`Ranges.numbers`). Local numbers always have 32 bits.
         starts: int64[ranks + 1], the index in `mirrors` at which the vertices of each rank begin.
         wanted: for each rank, the local numbers of the owned vertices that it mirrors, uint32, in increasing order.
     """
 
     ranges: Ranges
     rank: int
-    mirrors: NDArray[np.uint32]
+    mirrors: NDArray[Any]
     starts: NDArray[np.int64]
     wanted: Sequence[NDArray[np.uint32]]
 
@@ -75,51 +79,70 @@ class LocalNumbers:
         """Copy the entries of the local vertices from an array [n k] of the whole graph; 0 for unused numbers."""
         width = len(array) // self.ranges.n if self.ranges.n else 1
         first, last = self.ranges.of(self.rank)
-        rows = array.reshape(-1, width)
+        rows, mirrors = array.reshape(-1, width), self.mirrors - self.ranges.cuts[0]
         found: NDArray[Any] = np.zeros((self.n, width), array.dtype)
-        found[: self.lower] = rows[self.mirrors[: self.lower]]
+        found[: self.lower] = rows[mirrors[: self.lower]]
         found[self.low - self.ranges.pads(self.rank) : self.high] = rows[first - self.ranges.pads(self.rank) : last]
-        found[self.high :] = rows[self.mirrors[self.lower :]]
+        found[self.high :] = rows[mirrors[self.lower :]]
         return found.reshape(-1)
 
-    def translate(self, vertices: NDArray[np.uint32], table: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """The local numbers of some vertices that are owned or mirrored.
+    def translate(self, vertices: NDArray[Any], table: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        """The local numbers of some vertices that are owned or mirrored, given by their numbers in the graph.
 
-        `table`, uint32[n of the graph], is overwritten.
+        `table`, uint32[n of the graph], is overwritten. It is not used, and may be empty, if the numbers are wide.
         """
+        if self.ranges.numbers == np.uint64:
+            return self._searched(vertices)
         first, last = self.ranges.of(self.rank)
         table[first:last] = np.arange(self.low, self.high, dtype=np.uint32)
         table[self.mirrors[: self.lower]] = np.arange(self.lower, dtype=np.uint32)
         table[self.mirrors[self.lower :]] = np.arange(self.high, self.n, dtype=np.uint32)
-        return table[vertices]
+        found: NDArray[np.uint32] = table[vertices]
+        return found
+
+    def _searched(self, vertices: NDArray[np.uint64]) -> NDArray[np.uint32]:
+        """See `translate`; a table of all vertices of the graph would be too large."""
+        found: NDArray[np.uint32] = np.empty(len(vertices), np.uint32)
+        low, high = self.ranges.cuts[self.rank : self.rank + 2]
+        for begin in range(0, len(vertices), _CHUNK):
+            part = vertices[begin : begin + _CHUNK]
+            places = np.searchsorted(self.mirrors, part)
+            places += (places >= self.lower) * (self.high - self.lower)
+            own = (part >= low) & (part < high)
+            found[begin : begin + _CHUNK] = np.where(own, (part - low).astype(np.int64) + self.low, places)
+        return found
 
 
 def number_vertices(
-    ranges: Ranges, transport: Transport, neighbours: Sequence[NDArray[np.uint32]]
+    ranges: Ranges, transport: Transport, neighbours: Sequence[NDArray[Any]]
 ) -> LocalNumbers:
     """Number the vertices of a rank, and send the lists of its mirrors to their owners.
 
     Args:
         ranges: the ranges of all ranks.
         transport: the transport of the rank.
-        neighbours: all neighbours of the owned vertices, by their numbers in the whole graph.
+        neighbours: all neighbours of the owned vertices, by their numbers in the graph (`Ranges.numbers`).
     """
     rank = transport.rank
     mirrors = mirrors_of(ranges, rank, neighbours)
     parts = [part.view(np.uint8) for part in _by_owner(ranges, mirrors)]
     found = transport.exchange(parts, "the lists of mirrors")
-    return _numbers(ranges, rank, mirrors, [part.view(np.uint32) for part in found])
+    return _numbers(ranges, rank, mirrors, [part.view(ranges.numbers) for part in found])
 
 
-def number_all(ranges: Ranges, mirrors: Sequence[NDArray[np.uint32]]) -> list[LocalNumbers]:
+def number_all(ranges: Ranges, mirrors: Sequence[NDArray[Any]]) -> list[LocalNumbers]:
     """Number the vertices of all ranks in one process. `mirrors[r]` is the result of `mirrors_of` for rank r."""
     parts = [_by_owner(ranges, some) for some in mirrors]
     return [_numbers(ranges, rank, some, [part[rank] for part in parts]) for rank, some in enumerate(mirrors)]
 
 
-def mirrors_of(ranges: Ranges, rank: int, neighbours: Sequence[NDArray[np.uint32]]) -> NDArray[np.uint32]:
-    """The neighbours that other ranks own, uint32, in increasing order. `neighbours` is as for `number_vertices`."""
+def mirrors_of(ranges: Ranges, rank: int, neighbours: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """The neighbours that other ranks own, in increasing order. `neighbours` is as for `number_vertices`."""
     first, last = ranges.of(rank)
+    if ranges.numbers == np.uint64:
+        low, high = ranges.cuts[rank : rank + 2]
+        parts = [some[(some < low) | (some >= high)] for some in neighbours]
+        return np.unique(np.concatenate([np.zeros(0, np.uint64), *parts]))
     seen = np.zeros(ranges.n, np.bool_)
     for some in neighbours:
         seen[some] = True
@@ -127,19 +150,17 @@ def mirrors_of(ranges: Ranges, rank: int, neighbours: Sequence[NDArray[np.uint32
     return np.flatnonzero(seen).astype(np.uint32)
 
 
-def _by_owner(ranges: Ranges, mirrors: NDArray[np.uint32]) -> list[NDArray[np.uint32]]:
+def _by_owner(ranges: Ranges, mirrors: NDArray[Any]) -> list[NDArray[Any]]:
     """The mirrors that each rank owns."""
-    starts = np.searchsorted(mirrors, ranges.bounds)
+    starts = np.searchsorted(mirrors, ranges.cuts)
     return [mirrors[starts[r] : starts[r + 1]] for r in range(ranges.size)]
 
 
-def _numbers(
-    ranges: Ranges, rank: int, mirrors: NDArray[np.uint32], asked: Sequence[NDArray[np.uint32]]
-) -> LocalNumbers:
+def _numbers(ranges: Ranges, rank: int, mirrors: NDArray[Any], asked: Sequence[NDArray[Any]]) -> LocalNumbers:
     """The local numbers of a rank. Rank r mirrors its owned vertices `asked[r]`."""
-    starts = np.searchsorted(mirrors, ranges.bounds)
-    shift = _first_owned(int(starts[rank]), ranges, rank) - ranges.of(rank)[0]
-    wanted = [(part.astype(np.int64) + shift).astype(np.uint32) for part in asked]
+    starts = np.searchsorted(mirrors, ranges.cuts)
+    low = _first_owned(int(starts[rank]), ranges, rank)
+    wanted = [((part - ranges.cuts[rank]).astype(np.int64) + low).astype(np.uint32) for part in asked]
     return LocalNumbers(ranges, rank, mirrors, starts, wanted)
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.records import dataclass
 from vlang.runtime.plan.plan import BLOCK
 
-__all__ = ["Ranges", "cut_ranges"]
+__all__ = ["NARROW", "Ranges", "cut_ranges"]
+
+NARROW = 2**32 - 2
+"""The most vertices whose numbers have 32 bits."""
 
 _ALIGNED = 0.03  # part of the mean work of a rank by which a cut may move to a multiple of BLOCK
 
@@ -23,9 +28,24 @@ class Ranges:
 
     Attributes:
         bounds: int64[ranks + 1]; rank r owns the vertices from bounds[r] to bounds[r + 1] - 1.
+        base: the number of the first vertex in the numbers of the graph, in which rows name neighbours. Vertices are
+            counted from 0 everywhere else.
     """
 
     bounds: NDArray[np.int64]
+    base: int = 0
+
+    @property
+    def numbers(self) -> np.dtype[np.unsignedinteger[Any]]:
+        """The type of the numbers of the graph, by which ranks name vertices to each other: uint32, or else uint64."""
+        return np.dtype(np.uint32 if self.base + self.n <= NARROW else np.uint64)
+
+    @property
+    def cuts(self) -> NDArray[np.unsignedinteger[Any]]:
+        """The number of the first vertex of each rank, and the number after the last vertex, [ranks + 1]."""
+        found: NDArray[Any] = self.bounds.astype(self.numbers)
+        found += self.numbers.type(self.base)
+        return found
 
     @property
     def n(self) -> int:

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
+from vlang.errors import OutOfMemory
 from vlang.records import dataclass
 from vlang.runtime.cluster.local_graph import pulled_kinds, read_columns, row_work, work_of
 from vlang.runtime.cluster.ranges import cut_ranges
+from vlang.runtime.cluster.shared_edges import SharedEdges
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.graph.graph import Graph
+from vlang.runtime.graph.topology.build import bytes_in_flight
 from vlang.runtime.plan.plan import BLOCK, Plan, field_of
+from vlang.runtime.storage.available import in_bytes, memory_option
 
-__all__ = ["RankMemory", "rank_memory"]
+__all__ = ["RankMemory", "check_rank_need", "rank_memory"]
 
 _ID, _OFFSET, _DEGREE = 4, 8, 4  # bytes of a neighbour's number, of an offset, and of a degree
+_ORDER = 8  # bytes a vertex of an order of rows
+_CUT = 3 * 8  # bytes a vertex while ranges are cut: work, its sums, and a temporary array of sums
+_NUMBERED = 13  # bytes a vertex while neighbours get local numbers: a table, dense numbers, sums and marks
+_SHARED = 1 << 16  # bytes of buffers that do not depend on the graph
 
 
 @dataclass(frozen=True)
@@ -24,15 +32,25 @@ class RankMemory:
         rows: the rows of the owned vertices with their columns, and the transposed edges if vertices notify or push.
         values: the arrays of the run over owned vertices and mirrors, and the values that were sent last.
         results: the values of all vertices of the graph, which every rank receives.
+        table: the degrees of all vertices of the graph, the order of their rows, and the share of the edges that the
+            rank has read.
+        reading: what is needed besides `rows` and `table` while rows are read and numbered.
     """
 
     rows: int
     values: int
     results: int
+    table: int
+    reading: int
+
+    @property
+    def peak(self) -> int:
+        """The peak of reading and of the run."""
+        return self.rows + self.table + max(self.reading, self.values + self.results)
 
     def __str__(self) -> str:
         parts = ", ".join(f"{name} {size / 1e6:,.1f}" for name, size in vars(self).items())
-        return f"a rank needs at most {sum(vars(self).values()) / 1e6:,.1f} MB of memory ({parts})"
+        return f"a rank needs at most {self.peak / 1e6:,.1f} MB of memory ({parts})"
 
 
 def rank_memory(plan: Plan, graph: Graph, size: int) -> RankMemory:
@@ -44,18 +62,49 @@ def rank_memory(plan: Plan, graph: Graph, size: int) -> RankMemory:
     turned = any(stage.notify is not None or "reach" in stage.ways for stage in plan.stages)
     pushed = any("priority" in stage.ways for stage in plan.stages)
     outputs = sum(DTYPES[field.dtype].itemsize * field.width for field in plan.fields if field.output)
+    degrees = len({*kinds, *(("in", "out") if "both" in kinds else ())})
+    table = graph.n * (_DEGREE * degrees + (0 if graph.order is None else _ORDER))
+    if isinstance(graph.stored, SharedEdges):
+        table += graph.stored.listed.nbytes
     found = []
     for rank in range(size):
         first, last = ranges.of(rank)
-        edges = sum(int(ends[last] - ends[first]) for ends in before.values())
+        counts = [int(ends[last] - ends[first]) for ends in before.values()]
+        edges = sum(counts)
         mirrors = min(graph.n - (last - first), edges) if size > 1 else 0
         local = last - first + mirrors + 2 * BLOCK
         rows = edges * (_ID + column) + local * _OFFSET * len(kinds)
+        most = max(counts, default=0)
+        reading = max(_CUT * graph.n - rows, _NUMBERED * graph.n + most * _ID + mirrors * 2 * _ID, 0)
         if turned:
-            rows += edges * (_ID + column * pushed) + local * _OFFSET * len(kinds)
+            turning = bytes_in_flight(local, most, column > 0) + 2 * _OFFSET * local
+            extra = edges * (_ID + column * pushed) + local * _OFFSET * len(kinds)
+            rows, reading = rows + extra, max(reading - extra, turning)
         sent = (last - first) * (size > 1) + mirrors
-        found.append(RankMemory(rows, local * _of_vertex(plan) + sent * _sent(plan), graph.n * (2 * outputs + _ID)))
-    return max(found, key=lambda one: one.rows + one.values)
+        values = local * _of_vertex(plan) + sent * _sent(plan) + _SHARED
+        found.append(RankMemory(rows, values, graph.n * (2 * outputs + _ID), table, reading))
+    return max(found, key=lambda one: one.peak)
+
+
+def check_rank_need(plan: Plan, graph: Graph, size: int, beside: int, limit: int) -> int:
+    """Compare what a rank needs with its part of a budget, before anything large is read; returns this part in bytes.
+
+    Args:
+        plan: the plan that the ranks run.
+        graph: the whole graph, of which only degrees are read.
+        size: the number of ranks.
+        beside: the number of ranks on this machine, which share the budget in equal parts.
+        limit: the budget of this machine in bytes.
+
+    Raises OutOfMemory, with a sufficient budget.
+    """
+    need, share = rank_memory(plan, graph, size), limit // beside
+    if need.peak > share:
+        shared = f", which {beside} ranks of this machine share," if beside > 1 else ""
+        raise OutOfMemory(f"{plan.name} on {graph.name}: {need}, and its part of the budget of {in_bytes(limit)}"
+                          f"{shared} is {in_bytes(share)}: give {memory_option(need.peak * beside)}, or run more ranks "
+                          "on other machines")
+    return share
 
 
 def _of_vertex(plan: Plan) -> int:

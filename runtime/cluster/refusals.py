@@ -12,7 +12,6 @@ __all__ = ["refuse_options", "refuse_plan"]
 _OPTIONS = {
     "target": "the order of priority needs all vertices on one machine",
     "chaos": "it takes random choices on one machine",
-    "memory": "budgets of several ranks are not there yet",
 }
 
 
@@ -21,6 +20,8 @@ def refuse_options(options: Options) -> None:
     for name, why in _OPTIONS.items():
         if getattr(options, name) is not None:
             raise BindError(f"cluster and {name} do not go together: {why}")
+    if options.memory is not None and options.device != "cpu":
+        raise BindError("cluster, device and memory do not go together: budgets are for ranks without a GPU")
     if options.on_interrupt != "stop":
         raise BindError("cluster and on_interrupt do not go together: an interrupt ends all ranks")
     if options.device == "auto":

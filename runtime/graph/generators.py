@@ -54,6 +54,7 @@ class Spec:
         directed: whether the graph is directed.
         threads: how many threads generate the edges.
         empty: allocates an array for the edges, given the count and the dtype.
+        part: (i, k): only the i-th of k equal parts of the edges is generated, if the generator has parts.
     """
 
     text: str
@@ -62,6 +63,12 @@ class Spec:
     directed: bool
     threads: int
     empty: Empty = np.empty
+    part: tuple[int, int] = (0, 1)
+
+    def edges_of(self, count: int) -> tuple[int, int]:
+        """The edges of the part, of `count` edges in all: the first one, and the last one plus 1."""
+        place, parts = self.part
+        return count * place // parts, count * (place + 1) // parts
 
 
 @dataclass(frozen=True)
@@ -81,6 +88,7 @@ class Generator:
         random: whether the generator takes a seed.
         most: the maximum number of positional arguments.
         edges: the function that generates the edges.
+        parts: whether it can generate a part of the edges.
     """
 
     usage: str
@@ -88,6 +96,7 @@ class Generator:
     random: bool
     most: int
     edges: Callable[[Spec], EdgeList]
+    parts: bool = False
 
 
 def is_spec(text: str) -> bool:
@@ -96,7 +105,8 @@ def is_spec(text: str) -> bool:
 
 
 def generate(
-    spec: str, *, directed: bool | None = None, threads: int | None = None, empty: Empty = np.empty
+    spec: str, *, directed: bool | None = None, threads: int | None = None, empty: Empty = np.empty,
+    part: tuple[int, int] = (0, 1),
 ) -> tuple[EdgeList, tuple[int, int] | None]:
     """Generate the edges of a graph; returns the edges, and the bounds of the weights by rule or None.
 
@@ -106,6 +116,7 @@ def generate(
         directed: overrides the option in `spec`; None keeps that option.
         threads: how many threads generate the edges; None for one per processor.
         empty: allocates an array for the edges, given the count and the dtype.
+        part: (i, k): generate the i-th of k equal parts of the edges.
 
     Edges of kron, rmat and uniform can be self-loops or parallel edges, which are kept (see `Graph.thinned`). Raises
     GraphError for an unknown name or argument.
@@ -121,10 +132,12 @@ def generate(
         raise GraphError(f"{spec}: write {generator.usage}")
     asked = directed if directed is not None else options.directed
     chosen = generator.directed if asked is None else asked
+    if part[1] > 1 and not generator.parts:
+        raise GraphError(f"{spec}: {name} is not generated in parts")
     if generator.directed is None and chosen:
         raise GraphError(f"{spec}: {name} is undirected")
     threads = threads or available_threads()
-    return generator.edges(Spec(spec, args, options.seed, bool(chosen), threads, empty)), options.weights
+    return generator.edges(Spec(spec, args, options.seed, bool(chosen), threads, empty, part)), options.weights
 
 
 def weight_range(text: str) -> tuple[int, int] | None:
@@ -174,30 +187,33 @@ def _integer(spec: str, text: str, what: str, least: int, most: int) -> int:
 # ------------------------------------------------------------------ random graphs
 
 
-def _drawn(spec: Spec) -> tuple[int, int, NDArray[np.uint32], NDArray[np.uint32]]:
-    """Scale, edge factor, and uninitialised arrays for the edges."""
+def _drawn(spec: Spec) -> tuple[int, int, int, NDArray[np.uint32], NDArray[np.uint32]]:
+    """Scale, edge factor, the first edge of the part, and uninitialised arrays for its edges."""
     scale = _integer(spec.text, spec.args[0], "the scale", 0, MOST_SCALE)
     factor = _integer(spec.text, spec.args[1], "the edges a vertex", 0, 2**20) if len(spec.args) > 1 else FACTOR
-    src, dst = (spec.empty(factor << scale, np.uint32) for _ in range(2))
-    return scale, factor, src, dst
+    first, last = spec.edges_of(factor << scale)
+    src, dst = (spec.empty(last - first, np.uint32) for _ in range(2))
+    return scale, factor, first, src, dst
 
 
 def _kronecker(spec: Spec) -> EdgeList:
     """Graph500's Kronecker generator, also known as R-MAT (Chakrabarti, Zhan, Faloutsos, SDM 2004)."""
-    scale, factor, src, dst = _drawn(spec)
+    scale, factor, base, src, dst = _drawn(spec)
     half = max(1, scale // 2)
     add, odd, odd_too = (_mix(spec.seed, 2**63 + i) >> 33 | 1 for i in range(3))
 
     def draw(first: int, last: int) -> None:
-        kernels("draw")["kronecker"](first, last, spec.seed, scale, A, AB, ABC, half, add, odd, odd_too, src, dst)
+        kernels("draw")["kronecker"](base + first, base + last, spec.seed, scale, A, AB, ABC, half, add, odd, odd_too,
+                                     base, src, dst)
 
     over(len(src), spec.threads, draw)
     return _random(spec, scale, factor, src, dst, "Kronecker graph (a .57 b .19 c .19 d .05, labels scrambled)")
 
 
 def _uniform(spec: Spec) -> EdgeList:
-    scale, factor, src, dst = _drawn(spec)
-    over(len(src), spec.threads, lambda a, b: kernels("draw")["uniform"](a, b, spec.seed, scale, src, dst))
+    scale, factor, base, src, dst = _drawn(spec)
+    over(len(src), spec.threads, lambda a, b: kernels("draw")["uniform"](base + a, base + b, spec.seed, scale, base,
+                                                                         src, dst))
     return _random(spec, scale, factor, src, dst, "Uniformly random graph")
 
 
@@ -226,10 +242,12 @@ def _vertices(spec: Spec) -> int:
 
 def _regular(spec: Spec, n: int, count: int, ends: Callable[[Array], tuple[Array, Array]], note: str) -> EdgeList:
     """Build `count` edges on n vertices. `ends` maps edge numbers, int64[k], to the tails and heads of the edges."""
-    src, dst = (spec.empty(count, np.uint32) for _ in range(2))
-    for first in range(0, count, _BLOCK):
-        part = slice(first, min(first + _BLOCK, count))
-        src[part], dst[part] = ends(np.arange(part.start, part.stop))
+    begin, end = spec.edges_of(count)
+    src, dst = (spec.empty(end - begin, np.uint32) for _ in range(2))
+    for first in range(begin, end, _BLOCK):
+        last = min(first + _BLOCK, end)
+        part = slice(first - begin, last - begin)
+        src[part], dst[part] = ends(np.arange(first, last))
     return EdgeList(src, dst, VertexIds(base=0, count=n), directed=spec.directed, notes=[note])
 
 
@@ -358,13 +376,13 @@ def _model(spec: Spec, n: int, ends: tuple[Any, Any], what: str) -> EdgeList:
 
 
 GENERATORS: dict[str, Generator] = {
-    "kron": Generator("kron:SCALE[,EDGES]", False, True, 2, _kronecker),
-    "rmat": Generator("rmat:SCALE[,EDGES]", True, True, 2, _kronecker),
-    "uniform": Generator("uniform:SCALE[,EDGES]", False, True, 2, _uniform),
-    "grid": Generator("grid:ROWSxCOLUMNS", False, False, 1, _grid),
-    "path": Generator("path:N", True, False, 1, _path),
-    "star": Generator("star:N", False, False, 1, _star),
-    "complete": Generator("complete:N", False, False, 1, _complete),
+    "kron": Generator("kron:SCALE[,EDGES]", False, True, 2, _kronecker, parts=True),
+    "rmat": Generator("rmat:SCALE[,EDGES]", True, True, 2, _kronecker, parts=True),
+    "uniform": Generator("uniform:SCALE[,EDGES]", False, True, 2, _uniform, parts=True),
+    "grid": Generator("grid:ROWSxCOLUMNS", False, False, 1, _grid, parts=True),
+    "path": Generator("path:N", True, False, 1, _path, parts=True),
+    "star": Generator("star:N", False, False, 1, _star, parts=True),
+    "complete": Generator("complete:N", False, False, 1, _complete, parts=True),
     "er": Generator("er:N,EDGES_OR_PROBABILITY", False, True, 2, _erdos_renyi),
     "ba": Generator("ba:N,EDGES", None, True, 2, _barabasi_albert),
     "ws": Generator("ws:N,NEIGHBOURS,PROBABILITY", None, True, 3, _watts_strogatz),

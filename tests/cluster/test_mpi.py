@@ -89,7 +89,7 @@ def test_standard_input(tmp_path: Path) -> None:
                               capture_output=True, check=False, env={**ENVIRON, "TMPDIR": str(tmp_path)})
         assert done.returncode == 0, done.stderr
     assert (tmp_path / "0.csv").read_text() == (tmp_path / "1.csv").read_text()
-    assert "one rank of each machine writes first" in done.stderr
+    assert "one rank of each machine writes it to a page file first" in done.stderr
     assert not list(tmp_path.glob("vlang-ranks-*"))
 
 

@@ -15,7 +15,7 @@ from tests.cpu.compare import engine_run, same_bits
 from tests.reference.cases import MORE, STDLIB, Case, case
 from tests.reference.graph import RefGraph
 from tests.reference.graphs import family, random_graph, to_graph
-from vlang import BindError, Graph, Program, Result, compile, load
+from vlang import BindError, Graph, OutOfMemory, Program, Result, compile, load
 from vlang.runtime.cluster.cluster_machine import ClusterMachine
 from vlang.runtime.cluster.local_graph import LocalGraph, local_graph
 from vlang.runtime.cluster.rank_memory import rank_memory
@@ -23,6 +23,7 @@ from vlang.runtime.cluster.transports.thread_ranks import run_ranks
 from vlang.runtime.cluster.transports.transport import Transport
 from vlang.runtime.graph.paged.in_memory import save
 from vlang.runtime.plan.plan import BLOCK
+from vlang.runtime.storage.ledger import ledger
 
 REFUSED = {
     "adamic_adar": "line 18", "boruvka": "line 24", "components_jump": "line 14", "jaccard": "line 19",
@@ -211,6 +212,23 @@ def test_memory_of_a_rank(name: str, keywords: dict[str, object]) -> None:
         assert said.values > 0 < said.results
 
 
+@pytest.mark.parametrize(("name", "keywords"), [("pagerank", {}), ("sssp", {"source": 7})])
+def test_budget_of_ranks(tmp_path: Path, name: str, keywords: dict[str, object]) -> None:
+    """Ranks take at most what they say. A budget that gives a rank less is refused before edges are read."""
+    save(skewed(True), tmp_path / "g.vg", layout="degree", page_bytes=4096)
+    plan, size = program(name).plan(frozenset(skewed(True).columns), renumbered=True), 3
+    said = rank_memory(plan, Graph.open(tmp_path / "g.vg"), size).peak
+
+    def work(transport: Transport, budget: int) -> int:
+        program(name)(Graph.open(tmp_path / "g.vg"), threads=1, memory=budget, **keywords)
+        return ledger.peak
+
+    peak = max(run_ranks(size, partial(work, budget=size * size * said)))  # the ledger counts all ranks of a process
+    assert said / 2 < peak <= size * said
+    with pytest.raises(OutOfMemory, match=r"its part of the budget .* 3 ranks .* give memory="):
+        run_ranks(size, partial(work, budget=size * said - size))
+
+
 def test_explained() -> None:
     """`explain` names the loops that ranks run in another way than one process."""
     assert "on several ranks: full passes or notify-pull" in program("pagerank_delta").explain("plan")
@@ -248,10 +266,10 @@ def test_groups_and_pointers() -> None:
         run_ranks(2, partial(_ran, compile(key), graph))
 
 
-@pytest.mark.parametrize("name", ["target", "memory", "research"])
+@pytest.mark.parametrize("name", ["target", "research"])
 def test_refused_options(name: str, tmp_path: Path) -> None:
     graph = Graph.from_edges([0, 1], [1, 2])
-    options = {"target": 1, "memory": "1G", "research": {"mode": "push"}}
+    options = {"target": 1, "research": {"mode": "push"}}
     with pytest.raises(BindError, match=f"cluster.*{'mode' if name == 'research' else name}"):
         on_ranks(2, "sssp", graph, {"source": 0, name: options[name]})
     assert not any(tmp_path.iterdir())

@@ -53,10 +53,17 @@ class Lowered:
 
     def plan_for(self, target: str) -> Plan:
         """The plan for the target "numba" (CPU) or "cuda" (GPU), independently of the option `device`."""
+        return self._plan(target, self.graph is not None and self.graph.order is not None)
+
+    def plan_on_ranks(self) -> Plan:
+        """The plan that each rank of the option `cluster` runs."""
+        return self._plan("numba", True)
+
+    def _plan(self, target: str, renumbered: bool) -> Plan:
         columns = columns_of(self.stages.program, self.graph)
         sizes = USUAL if self.graph is None else sizes_of(self.graph.n, self.graph.m)
         return self.program.plan(columns, precision=self.options.precision, target=target, without=self.options.without,
-                                 renumbered=self.graph is not None and self.graph.order is not None, sizes=sizes)
+                                 renumbered=renumbered, sizes=sizes)
 
     def text(self, stage: str) -> str:
         """A stage as text: "tree", "ir", "facts", "numba", "cuda" or "plan". Raises BindError for another stage."""

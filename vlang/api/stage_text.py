@@ -74,6 +74,7 @@ def _plan(lowered: Lowered) -> str:
         lines.extend(_lines(step, lowered.graph))
     if lowered.graph is not None:
         lines.extend(str(lowered.cost()).splitlines())
+    lines.extend(_on_ranks(lowered))
     options = lowered.options if lowered.options.device != "cpu" else Options()
     try:
         on_gpu = lowered.plan_for("cuda")
@@ -83,6 +84,23 @@ def _plan(lowered: Lowered) -> str:
         return "\n".join([*lines, *policy_lines(plan, lowered.options)])
     return "\n".join([*lines, *_on_gpu(on_gpu, lowered.graph, options), *policy_lines(
         plan if lowered.options.device == "cpu" else on_gpu, lowered.options)])
+
+
+def _on_ranks(lowered: Lowered) -> list[str]:
+    """With the option `cluster` and a graph: the memory of a rank, and the bytes that ranks send in a superstep."""
+    if lowered.options.cluster is None or lowered.graph is None:
+        return []
+    from vlang.api.running.on_ranks import explained_ranks, refuse  # start-up
+    from vlang.runtime.cluster.rank_memory import rank_memory  # start-up
+    from vlang.runtime.cluster.rank_traffic import rank_traffic  # start-up
+
+    size, plan = explained_ranks(lowered.options.cluster), lowered.plan_on_ranks()
+    try:
+        refuse(lowered.program, plan, lowered.options)
+    except BindError as error:
+        return [f"on {size} ranks: no ({error})"]
+    found = [rank_memory(plan, lowered.graph, size), *rank_traffic(plan, lowered.graph, size)]
+    return [f"on {size} rank{'' if size == 1 else 's'}", *(f"    {line}" for line in found)]
 
 
 def _on_gpu(plan: Plan, graph: Graph | None, options: Options) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 from vlang.check.applies import apply
 from vlang.check.declarations import Declarations
 from vlang.check.expressions import Expressions
-from vlang.check.foreign.foreign_calls import foreign_messages
+from vlang.check.foreign.foreign_calls import foreign_messages, foreign_vertices
 from vlang.check.foreign.foreign_names import NEIGHBOURS
 from vlang.check.graphlevel import graph_level
 from vlang.check.names import SPOKEN, applied_symbol
@@ -241,7 +241,8 @@ class Statements:
         self._in_sweep(item, around)
         at = around.sight("let", item)
         known = True
-        if around.scope.find(item.set_name) is None and foreign_messages(self.run, item):
+        if around.scope.find(item.set_name) is None and (
+                foreign_messages(self.run, item) or foreign_vertices(self.run, item)):
             known = False
         elif item.set_name != "vertices":
             symbol = applied_symbol(self.run, item.set_name, item.set_span, item, at)

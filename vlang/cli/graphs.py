@@ -118,8 +118,8 @@ def check_stdin(*sources: str | None) -> None:
 
 def read_graph(
     spec: str, program: Program | None = None, quiet: bool = False, threads: int | None = None, *,
-    missing: Any = None, on_disk: bool = False, paged: bool = False, columns: Mapping[str, str] | None = None,
-    **options: Any,
+    missing: Any = None, on_disk: bool = False, paged: bool = False, shared: bool = False,
+    memory: int | None = None, columns: Mapping[str, str] | None = None, **options: Any,
 ) -> Graph:  # fmt: skip
     """Read a file or generator, and report on stderr what the reader did.
 
@@ -130,7 +130,9 @@ def read_graph(
         threads: the number of CPU threads; None for all processors.
         missing: the meaning of cells without a value, as in `Graph.read`.
         columns: the types of columns, for a graph without a program.
-        paged: whether the graph is written to a page file first, for several ranks.
+        paged: whether the graph is written to a page file first, for several ranks; see `shared` for the others.
+        shared: whether the ranks read the graph by shares, if it can be read so.
+        memory: the budget of writing a page file, in bytes; None for the default of `convert`.
         on_disk: whether the edges of a page file stay on disk, unless the options change the graph.
         options: the options of `graph_options`, by name.
     """
@@ -145,7 +147,10 @@ def read_graph(
             is_page_file(spec):
         graph = Graph.open(spec, threads)
     elif paged:
-        return _converted(spec, here() or Solo(), quiet, threads, {**options, "columns": columns, "missing": missing})
+        reading = {**options, "columns": columns, "missing": missing}
+        if shared and (found := _by_shares(spec, quiet, threads, reading)) is not None:
+            return found
+        return _converted(spec, here() or Solo(), quiet, threads, memory, reading)
     else:
         with nullcontext() if quiet else Progress():
             graph = Graph.read(spec, threads=threads, columns=columns, missing=missing, **options)
@@ -153,7 +158,32 @@ def read_graph(
     return graph
 
 
-def _converted(spec: str, transport: Transport, quiet: bool, threads: int | None, reading: dict[str, Any]) -> Graph:
+def _by_shares(spec: str, quiet: bool, threads: int | None, reading: dict[str, Any]) -> Graph | None:
+    """The graph, of which each rank has read a share; None, after a note, if one rank must read the whole.
+
+    Args:
+        spec: the file or generator.
+        quiet: whether to leave out the report.
+        threads: the number of CPU threads.
+        reading: the options of `vlang.runtime.convert.source.Reading`.
+    """
+    from vlang.runtime.cluster.shares.shared_graph import shared_graph  # start-up
+    from vlang.runtime.cluster.transports.transport import here  # start-up
+    from vlang.runtime.convert.source import Reading  # start-up
+
+    transport = here()
+    found = "" if transport is None else shared_graph(transport, spec, Reading(**reading), threads)
+    if isinstance(found, str):
+        if not quiet:
+            note(f"{spec}: {found}, so one rank of each machine writes it to a page file first")
+        return None
+    report_reading(found.name, () if quiet else found.notes, found.warnings)
+    return found
+
+
+def _converted(
+    spec: str, transport: Transport, quiet: bool, threads: int | None, memory: int | None, reading: dict[str, Any]
+) -> Graph:
     """Open the page file of a graph for this rank, which one rank of each machine makes from `spec`.
 
     Args:
@@ -161,6 +191,7 @@ def _converted(spec: str, transport: Transport, quiet: bool, threads: int | None
         transport: the transport of the rank.
         quiet: whether to leave out the report.
         threads: the number of CPU threads.
+        memory: the budget of the conversion in bytes; None for the default of `convert`.
         reading: the options of `vlang.runtime.convert.source.Reading`.
     """
     from vlang.api.running.progress import Progress  # start-up
@@ -172,7 +203,7 @@ def _converted(spec: str, transport: Transport, quiet: bool, threads: int | None
 
     def write(path: Path) -> None:
         with nullcontext() if quiet else Progress():
-            done = convert(spec, path, Reading(**reading), layout="ids", threads=threads)
+            done = convert(spec, path, Reading(**reading), layout="ids", threads=threads, memory=memory)
         report_reading(done.name, () if quiet else done.notes, done.warnings)
 
     graph = Graph.open(shared_file(transport, spec, write), threads)

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import click
 
@@ -15,9 +15,11 @@ from vlang.errors import BindError, VlangError
 from vlang.runtime.cluster.job.ray_address import is_ray
 
 if TYPE_CHECKING:
+    from vlang.api.program import Program
     from vlang.runtime.cluster.transports.transport import Transport
+    from vlang.runtime.graph.graph import Graph
 
-__all__ = ["as_rank", "start_asked"]
+__all__ = ["as_rank", "budget_of_ranks", "needed_of_rank", "ranks_note", "reads_shares", "start_asked"]
 
 
 def start_ranks(ranks: int, restarts: int, argv: list[str]) -> NoReturn:
@@ -103,3 +105,60 @@ def _status(error: BaseException) -> int:
     if isinstance(error, click.exceptions.Exit):
         return error.exit_code
     return 130 if isinstance(error, KeyboardInterrupt) else getattr(error, "exit_code", 1)
+
+
+def ranks_note(size: int, graph: str, apart: bool) -> str:
+    """A line with the number of ranks, and with the file from which each rank reads its edges.
+
+    `apart`: whether the ranks are actors of Ray, and this process reads the graph and prints.
+    """
+    share = " from a page file that this process writes first" if apart and not graph.endswith(".vg") else ""
+    return f"{size} ranks{' of Ray' if apart else ', rank 0 prints'}; each reads the edges of its vertices{share}"
+
+
+def needed_of_rank(
+    program: Program, graph: Graph, options: dict[str, Any], keywords: dict[str, Any], size: int
+) -> str:
+    """A line with the memory that a rank needs.
+
+    Args:
+        program: the program.
+        graph: the graph.
+        options: the options of the run, by name.
+        keywords: the parameters and fields of the call, by name.
+        size: the number of ranks.
+    """
+    from vlang.api.arguments.bind_options import check_options  # start-up
+    from vlang.api.running.columns import columns_of  # start-up
+    from vlang.runtime.cluster.rank_memory import rank_memory  # start-up
+
+    given = frozenset(field.name for field in program.fields if field.name in keywords)
+    columns = columns_of(program.stages().program, graph)
+    plan = program.plan(columns, given, without=check_options(options).without, renumbered=True)
+    return str(rank_memory(plan, graph, size))
+
+
+def reads_shares(program: Program, options: dict[str, Any]) -> bool:
+    """Whether each rank of a run may read a share of a file: without a page file, which some runs need.
+
+    A checkpoint names the page file of its graph; a program that requires a simple graph looks at all edges together;
+    and under a budget a graph is converted within it.
+    """
+    from vlang.runtime.plan.plan import Contract, every_step  # start-up
+
+    plan = program.plan(frozenset(edge.name for edge in program.edges), renumbered=True)
+    needs = {word for step in every_step(plan.steps) if isinstance(step, Contract) and step.kind == "needs"
+             for word in step.text.split()}
+    return options.get("checkpoint") is None and options.get("device", "cpu") == "cpu" and \
+        not needs & {"simple", "loopless"}
+
+
+def budget_of_ranks(options: dict[str, Any]) -> int | None:
+    """The memory budget of the ranks of this machine in bytes; None without one. Raises click.UsageError."""
+    from vlang.api.arguments.bind_options import check_options  # start-up
+    from vlang.api.running.memory import chosen_budget  # start-up
+
+    try:
+        return chosen_budget(check_options(options))
+    except BindError as error:
+        raise click.UsageError(str(error)) from None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import field
 from functools import cached_property
 
@@ -37,6 +37,7 @@ _NEW_STATEMENT = re.compile(
     r"|(?:vertex|edge)[ \t]+[A-Za-z_]\w*[ \t]*[:,])")
 _WORDS = frozenset({"name", "number", "text", "op", "bad"})
 _CLOSES = {")": "(", "]": "["}
+_LONGEST = 1000  # characters of a line that is compared with other languages, as the patterns take quadratic time
 _CHOICE = re.compile(r"(.*? = )?(.+?) \? (.+?) : (.+)")
 
 
@@ -106,9 +107,17 @@ class Source:
 
 @dataclass
 class Scan:
-    """The logical lines of a text, and the problems found so far."""
+    """The logical lines of a text, and the problems found so far.
+
+    Attributes:
+        source: the text.
+        known: reports a line with a character that the language does not have, if the line is of another language.
+        lines: the logical lines.
+        problems: the problems.
+    """
 
     source: Source
+    known: Known
     lines: list[Line] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
@@ -134,9 +143,13 @@ class Scan:
         return one_line(self.source.text[line.start : line.end])
 
 
-def scan(text: str) -> Scan:
+Known = Callable[[Scan, Line], bool]
+"""Reports a line with a character that the language does not have, and returns whether it knows the line."""
+
+
+def scan(text: str, known: Known = lambda scan, line: False) -> Scan:
     """Split a text into logical lines with their depths, and collect problems of characters, brackets and layout."""
-    result = Scan(Source(text))
+    result = Scan(Source(text), known)
     for line in _logical_lines(text, result):
         result.lines.append(line)
     _layout(result)
@@ -212,31 +225,30 @@ def _around(word: Word, result: Scan) -> Line:
     return Line([Word("bad", line.strip(), begin)], 0)
 
 
-def _around_text(word: Word, result: Scan) -> str:
-    return _around(word, result).first
-
-
 def _unknown(word: Word, result: Scan) -> None:
+    line = _around(word, result)
+    if len(line.first) < _LONGEST and result.known(result, line):
+        return
     if word.text == "!":
         result.problem("`!` is written `not`", word.start, word.end, "not an operator of the language")
     elif word.text == "'":
-        line = _around_text(word, result)
-        result.problem("a text is written in double quotes", word.start, word.end, line=_around(word, result),
-                       write=(line.replace("'", '"'),) if line.count("'") % 2 == 0 and '"' not in line else ())
+        said = line.first
+        result.problem("a text is written in double quotes", word.start, word.end, line=line,
+                       write=(said.replace("'", '"'),) if said.count("'") % 2 == 0 and '"' not in said else ())
     elif word.text == '"':
         result.problem("this text does not end on its line", word.start, word.end,
                        help=("a text is written in double quotes, and has none inside",))
     elif word.text == ";":
         result.problem("`;` ends no statement", word.start, word.end, help=("a statement ends with its line:",),
-                       line=_around(word, result), write=(_around_text(word, result).rstrip("; "),))
+                       line=line, write=(line.first.rstrip("; "),))
     elif word.text in "{}":
         result.problem(f"`{word.text}` marks no block", word.start, word.end,
                        help=("a block begins with `:` and is indented",))
     elif word.text == "?":
-        choice = _CHOICE.fullmatch(_around_text(word, result))
+        choice = _CHOICE.fullmatch(line.first)
         write = (choice.expand(r"\1\3 if \2 else \4"),) if choice is not None else ()
         result.problem("`?` chooses no value", word.start, word.end, help=("`c ? a : b` is written `a if c else b`",),
-                       line=_around(word, result), write=write)
+                       line=line, write=write)
     elif word.text == "\\":
         result.problem("`\\` continues a line only at its end", word.start, word.end)
     elif word.text.isprintable():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +67,7 @@ class FileTable:
         schema: the pyarrow schema of the first file. All other files have the same columns, in any order.
         rows: the number of rows; None for Arrow files.
         groups: the number of row groups of Parquet files; 0 for Arrow files.
+        chosen: the row groups that `batches` reads, counted over all files; None for all.
         notes: sentences about parts that are not read.
     """
 
@@ -77,6 +78,7 @@ class FileTable:
     rows: int | None
     groups: int = 0
     notes: tuple[str, ...] = field(default=())
+    chosen: range | None = None
 
     @staticmethod
     def open(path: str | Path, files: tuple[Path, ...]) -> FileTable:
@@ -102,6 +104,11 @@ class FileTable:
         notes = (f"Not read: the values in names of folders, such as {folders[0]}.",) if folders else ()
         return FileTable(str(path), files, kind, schema, rows if kind == PARQUET else None, groups, notes)
 
+    def share(self, place: int, parts: int) -> FileTable:
+        """Share number `place` of `parts` of a table of Parquet files, by row groups. `rows` is then unknown."""
+        chosen = range(self.groups * place // parts, self.groups * (place + 1) // parts)
+        return replace(self, rows=None, chosen=chosen)
+
     @property
     def format(self) -> str:
         """The format for notes, such as "Parquet, 3 files"."""
@@ -109,11 +116,17 @@ class FileTable:
 
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
         """See `ArrowTable.batches`. A batch of Parquet has at most 2^18 rows."""
-        pa = pyarrow(self.name)
+        pa, before = pyarrow(self.name), 0
         for path in self.files:
             with _named(pa, path, self.name), _opened(pa, path, self.kind, columns) as file:
                 self._check(path, file.schema_arrow if self.kind == PARQUET else file.schema, columns)
-                yield from _of_parquet(file, columns, path) if self.kind == PARQUET else _of_arrow(file, columns)
+                if self.kind != PARQUET:
+                    yield from _of_arrow(file, columns)
+                    continue
+                groups = range(before, before + file.metadata.num_row_groups)
+                chosen = [group - before for group in groups if self.chosen is None or group in self.chosen]
+                yield from _of_parquet(file, columns, path, chosen)
+                before = groups.stop
 
     def _check(self, path: Path, schema: Any, columns: Sequence[str]) -> None:
         """Raise GraphError unless a file has the columns of the first file, with the same types."""
@@ -174,9 +187,9 @@ def _opened(pa: Any, path: Path, kind: str, columns: Sequence[str] | None = None
         yield file
 
 
-def _of_parquet(file: Any, columns: Sequence[str], path: Path) -> Iterator[Any]:
+def _of_parquet(file: Any, columns: Sequence[str], path: Path, groups: Sequence[int]) -> Iterator[Any]:
     places = {file.metadata.schema.column(i).path: i for i in range(file.metadata.num_columns)}
-    for group in range(file.metadata.num_row_groups):
+    for group in groups:
         about = file.metadata.row_group(group)
         size = sum(about.column(places[name]).total_uncompressed_size for name in columns if name in places)
         held = _hold(size, f"{path}: a row group of {about.num_rows:,} rows")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from vlang.runtime.graph.edges.edge_list import EdgeList
     from vlang.runtime.graph.edges.pool import Workers
     from vlang.runtime.graph.edges.shape import Shape
+    from vlang.runtime.graph.edges.share import Share
     from vlang.runtime.graph.graph import Graph
     from vlang.runtime.graph.read.asked import Asked
     from vlang.runtime.graph.topology.transform import WeightRule
@@ -149,6 +150,17 @@ class ListFormat(GraphFormat):
             GraphError: the content is wrong; the message gives the line or the place.
             DiskError: the file is missing or cannot be read.
         """
+
+    def share(self, path: Path, asked: Asked, workers: Workers, place: int, parts: int) -> Share | None:
+        """Some of the edges of a file; None if the file is read as a whole. Raises the errors of `edges`.
+
+        Args:
+            path: the file.
+            asked: the options for reading, of which `directed` is not used.
+            workers: the threads to use.
+            place, parts: the number of the share, from 0, of so many equal shares.
+        """
+        return None
 
     def read(
         self, path: str | Path, *, directed: bool | None = None, weights: str | None = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from vlang.errors import GraphError
 from vlang.runtime.graph.arrow.files import FileTable, table_files
 from vlang.runtime.graph.arrow.library import pyarrow
 from vlang.runtime.graph.edges.kinds import Names, named_values
+from vlang.runtime.graph.edges.share import Share
 from vlang.runtime.graph.formats.format import Beginning, ListFormat
 
 if TYPE_CHECKING:
@@ -38,6 +40,16 @@ class _Tables(ListFormat):
         from vlang.runtime.graph.formats.table_edges import read_table  # start-up
 
         return read_table(_opened(path), asked, workers, space)
+
+    def share(self, path: Path, asked: Asked, workers: Workers, place: int, parts: int) -> Share | None:
+        """See `ListFormat.share`. A share has whole row groups of Parquet files."""
+        from vlang.runtime.graph.formats.table_edges import read_table  # start-up
+
+        table = _opened(path)
+        if table.groups < parts:
+            return None
+        edges = read_table(table.share(place, parts), replace(asked, directed=True), workers)
+        return Share(edges, directed=True, why="as tables are unless asked otherwise")
 
     def estimate(self, path: Path, asked: Asked, threads: int) -> Shape | None:
         from vlang.runtime.graph.formats.table_shape import estimate_table  # start-up

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from vlang.runtime.graph.edges.edge_list import EdgeList
     from vlang.runtime.graph.edges.pool import Workers
     from vlang.runtime.graph.edges.shape import Shape
+    from vlang.runtime.graph.edges.share import Share
     from vlang.runtime.graph.graph import Graph
     from vlang.runtime.graph.read.asked import Asked
 
@@ -30,6 +31,11 @@ class _Text(ListFormat):
         from vlang.runtime.graph.formats.texts.text_table import read_text  # start-up
 
         return read_text(path, asked, workers, space)
+
+    def share(self, path: Path, asked: Asked, workers: Workers, place: int, parts: int) -> Share | None:
+        from vlang.runtime.graph.formats.texts.text_shares import read_text_share  # start-up
+
+        return read_text_share(path, asked, workers, place, parts)
 
     def estimate(self, path: Path, asked: Asked, threads: int) -> Shape | None:
         if not path.is_file():  # several files, or a pipe, which can be read only once

@@ -8,8 +8,8 @@ import numpy as np
 from numba import njit
 
 EXPORTS = {
-    "kronecker": "void(i64, i64, u64, i64, i64, i64, i64, i64, i64, i64, i64, u32*, u32*)",
-    "uniform": "void(i64, i64, u64, i64, u32*, u32*)",
+    "kronecker": "void(i64, i64, u64, i64, i64, i64, i64, i64, i64, i64, i64, i64, u32*, u32*)",
+    "uniform": "void(i64, i64, u64, i64, i64, u32*, u32*)",
 }
 
 
@@ -31,7 +31,7 @@ def _scrambled(x: Any, mask: Any, half: Any, add: Any, odd: Any, odd_too: Any) -
 
 
 def kronecker(first: Any, last: Any, seed: Any, scale: Any, a: Any, ab: Any, abc: Any, half: Any, add: Any, odd: Any,
-              odd_too: Any, src: Any, dst: Any) -> None:  # fmt: skip
+              odd_too: Any, base: Any, src: Any, dst: Any) -> None:  # fmt: skip
     """Draw the edges first..last-1 of a Kronecker graph of 2^scale vertices, with scrambled labels.
 
     Each of the `scale` levels picks a quadrant by 21 random bits; a 64-bit word serves three levels. The quadrant is
@@ -42,7 +42,8 @@ def kronecker(first: Any, last: Any, seed: Any, scale: Any, a: Any, ab: Any, abc
         seed, scale: seed of the graph, and log2 of its number of vertices.
         a, ab, abc: cumulative probabilities of the quadrants, in units of 2^-21.
         half, add, odd, odd_too: constants of the bijection of labels.
-        src, dst: output, u32, indexed by edge number.
+        base: the edge of the first entry of the outputs.
+        src, dst: output, u32; edge e is entry e - base.
     """
     mask = (np.int64(1) << scale) - 1
     for e in range(first, last):
@@ -57,20 +58,21 @@ def kronecker(first: Any, last: Any, seed: Any, scale: Any, a: Any, ab: Any, abc
             lower = np.int64(draw >= ab)
             u = (u << 1) | lower
             v = (v << 1) | (np.int64(draw >= a) - lower + np.int64(draw >= abc))
-        src[e] = np.uint32(_scrambled(u, mask, half, add, odd, odd_too))
-        dst[e] = np.uint32(_scrambled(v, mask, half, add, odd, odd_too))
+        src[e - base] = np.uint32(_scrambled(u, mask, half, add, odd, odd_too))
+        dst[e - base] = np.uint32(_scrambled(v, mask, half, add, odd, odd_too))
 
 
-def uniform(first: Any, last: Any, seed: Any, scale: Any, src: Any, dst: Any) -> None:
+def uniform(first: Any, last: Any, seed: Any, scale: Any, base: Any, src: Any, dst: Any) -> None:
     """Draw the edges first..last-1 with both ends uniform in 0..2^scale - 1.
 
     Args:
         first, last: the range of edges.
         seed, scale: seed of the graph, and log2 of its number of vertices.
-        src, dst: output, u32, indexed by edge number.
+        base: the edge of the first entry of the outputs.
+        src, dst: output, u32; edge e is entry e - base.
     """
     mask = (np.int64(1) << scale) - 1
     for e in range(first, last):
         word = _mix(seed, np.uint64(e))
-        src[e] = np.uint32(np.int64(word >> np.uint64(32)) & mask)
-        dst[e] = np.uint32(np.int64(word & np.uint64(0xFFFFFFFF)) & mask)
+        src[e - base] = np.uint32(np.int64(word >> np.uint64(32)) & mask)
+        dst[e - base] = np.uint32(np.int64(word & np.uint64(0xFFFFFFFF)) & mask)

@@ -49,8 +49,13 @@ class TextParts(TextFile):
 
     def windows(self, size: int) -> Iterator[Window]:
         """Yield the windows of all files in order; see `TextFile.windows`."""
+        return self.windows_of(range(len(self._parts)), size)
+
+    def windows_of(self, chosen: range, size: int) -> Iterator[Window]:
+        """Yield the windows of consecutive files, by their numbers; see `TextFile.windows`."""
         before = 0
-        for number, part in enumerate(self._parts):
+        for number in chosen:
+            part = self._parts[number]
             skip, line = (0, 1) if number == 0 else self._after_header(part)
             first = True
             for window in part.windows(size):

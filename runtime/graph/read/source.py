@@ -87,6 +87,11 @@ class TextFile:
         """The compression, for notes: ", gzip", or "" for a plain file."""
         return f", {self.packing.name}" if self.packing else ""
 
+    @property
+    def ends_in_returns(self) -> bool:
+        """Whether lines end in CR alone; known after a call of `head`."""
+        return self._returns
+
     def _open(self) -> FileIO:
         return FileIO(self.path, "r")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from vlang.errors import BindError, OutOfMemory
 from vlang.options import Options, parse_size
-from vlang.runtime.cluster.transports.transport import here
+from vlang.runtime.cluster.transports.transport import Transport, here
 from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.storage.available import default_budget, in_bytes, memory_option, most_bytes
 from vlang.runtime.storage.ledger import budget
@@ -102,14 +102,26 @@ def within_budget(
 
     plan_for: compiles the plan for a target, "numba" or "cuda". Raises OutOfMemory, and BindError.
     """
-    limit = chosen_budget(options)
-    if here() is not None:
-        if limit is not None:
-            raise BindError(f"{_VARIABLE}: budgets of several ranks are not there yet; unset it")
-        return nullcontext(())
-    if limit is None and not graph.streamed and (graph.n + graph.m < _LARGE or options.device != "cpu"):
+    limit, transport = chosen_budget(options), here()
+    if transport is not None and limit is not None:
+        if options.device != "cpu":
+            raise BindError(f"{_VARIABLE}: budgets are for ranks without a GPU; unset it")
+        return _of_rank(plan_for, graph, transport, limit)
+    if transport is not None or (
+            limit is None and not graph.streamed and (graph.n + graph.m < _LARGE or options.device != "cpu")):
         return nullcontext(())
     return _within(plan_for, graph, options, limit)
+
+
+@contextmanager
+def _of_rank(
+    plan_for: Callable[[str], Plan], graph: Graph, transport: Transport, limit: int
+) -> Iterator[tuple[str, ...]]:
+    """See `within_budget`, for a rank of a machine whose ranks share the budget `limit`."""
+    from vlang.runtime.cluster.rank_memory import check_rank_need  # start-up
+
+    with budget(check_rank_need(plan_for("numba"), graph, transport.size, transport.beside, limit)):
+        yield ()
 
 
 @contextmanager

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from vlang.api.running.columns import refuse_ordinals
 from vlang.api.running.on_disk import whole_lists
+from vlang.errors import BindError
 from vlang.runtime.cluster.job.launched import launched_ranks, note_end
-from vlang.runtime.cluster.job.ray_address import is_ray
+from vlang.runtime.cluster.job.ray_address import is_ray, ray_address
 from vlang.runtime.cluster.refusals import refuse_options, refuse_plan
 from vlang.runtime.cluster.transports.mpi import mpi_ranks
 from vlang.runtime.cluster.transports.transport import here, joined
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from vlang.runtime.results.result import Result
     from vlang.runtime.storage.state.state_folder import StateFolder
 
-__all__ = ["as_mpi_rank", "rank_keeper", "refuse", "refuse_early", "starts_ranks"]
+__all__ = ["as_mpi_rank", "explained_ranks", "rank_keeper", "refuse", "refuse_early", "starts_ranks"]
 
 
 def refuse(program: Program, plan: Plan, options: Options) -> None:
@@ -48,6 +49,15 @@ def refuse_early(program: Program, options: Options) -> None:
 def starts_ranks(options: Options) -> bool:
     """Whether a run starts the ranks of its option `cluster`: by Ray, or because this process is in no MPI job."""
     return is_ray(options.cluster) or (isinstance(options.cluster, int) and not launched_ranks())
+
+
+def explained_ranks(cluster: int | str) -> int:
+    """The number of ranks that the option `cluster` names. Raises BindError if only a job or Ray cluster knows it."""
+    found = cluster if isinstance(cluster, int) else ray_address(cluster).ranks if is_ray(cluster) else None
+    if found is None:
+        raise BindError(f"cluster={cluster!r} does not say how many ranks there are; give the number, cluster=4, or "
+                        "ray://HOST:PORT/4")
+    return found
 
 
 def as_mpi_rank(call: Call, run: Callable[[], Result]) -> Result:

@@ -15,7 +15,8 @@ from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
 from vlang.types import BOOL, CONVERSIONS, VERTEX, Matrix, Scalar
 
-__all__ = ["foreign_call", "foreign_column", "foreign_index", "foreign_messages", "foreign_product"]
+__all__ = ["foreign_call", "foreign_column", "foreign_index", "foreign_messages", "foreign_product",
+           "foreign_vertices"]
 
 _COUNTS = {**dict.fromkeys(("numvertices", "numnodes", "numberofnodes", "numberofvertices", "order", "vcount"), "N"),
            **dict.fromkeys(("numedges", "numberofedges", "ecount"), "M"),
@@ -196,12 +197,27 @@ def _best(run: Run, node: t.Call, at: Sight) -> _Advice | None:
 
 
 def _sets(run: Run, node: t.Call, at: Sight) -> _Advice | None:
-    """Return the advice on `set(self.neighbors)`."""
+    """`set(self.neighbors)`, and `len(set(neighbors(u)) & set(neighbors(self)))`."""
     if node.name not in ("set", "frozenset") or len(node.args) != 1:
         return None
-    return (f"there is no function `{node.name}`: neighbours are no sets",
-            "`common(self, u)` is the number of common neighbours, and `sum(e for w in common(self, u))` reduces over "
-            "them", "", node)
+    title = f"there is no function `{node.name}`: neighbours are no sets"
+    for outer in rewrite.inside(at.item):
+        if isinstance(outer, t.Call) and outer.name == "len" and len(outer.args) == 1:
+            both = outer.args[0]
+            sides = (both.left, both.right) if isinstance(both, t.Binary) and both.op == "&" else ()
+            owners = sorted(_owner_of_set(run, side) for side in sides)
+            if node in sides and all(owners):
+                return title, "the number of common neighbours:", f"common({', '.join(owners)})", outer
+    return (title, "`common(self, u)` is the number of common neighbours, and "
+            "`sum(e for w in common(self, u))` reduces over them", "", node)
+
+
+def _owner_of_set(run: Run, side: t.Expr) -> str:
+    """`u` of `set(neighbors(u))` or `set(u.neighbors)`; "" for other expressions."""
+    inner = side.args[0] if isinstance(side, t.Call) and side.name in ("set", "frozenset") and side.args else None
+    owner = inner.args[0] if isinstance(inner, t.Call) and len(inner.args) == 1 else \
+        inner.value if isinstance(inner, t.Member) else None
+    return run.text(owner) if isinstance(owner, (t.Name, t.Self)) else ""
 
 
 # ------------------------------------------------------------ indices, columns, products
@@ -300,6 +316,18 @@ def foreign_product(run: Run, node: t.Binary, at: Sight) -> bool:
     run.report(Code.UNKNOWN_NAME, f"there is no matrix `{matrix.name}` of the graph", matrix.span,
                help="its product with a field is a sum over the edges of each vertex:", write=write,
                replaces=at.item.span if at.place == "apply" else node.span)
+    return True
+
+
+def foreign_vertices(run: Run, item: t.ForVertices) -> bool:
+    """Whether a loop is over all vertices under a name of other languages. Such a loop is reported (V101)."""
+    if item.set_name not in ("V", "nodes", "verts", "all_vertices", "G", "graph"):
+        return False
+    head = t.Span(item.span.start, item.set_span.end + 1, item.span.line, item.span.column)
+    said = f"for {item.name} in {item.set_name}"
+    run.report(Code.UNKNOWN_NAME, f"`{said}` is not needed: statements run for all vertices", item.set_span,
+               help="a block without a loop, and `for v in vertices` takes one vertex after another:",
+               write="where true:", replaces=head)
     return True
 
 

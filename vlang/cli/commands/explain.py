@@ -21,13 +21,16 @@ _STAGES = ("tree", "ir", "facts", "numba", "cuda", "plan")
 @click.option("--stage", type=click.Choice(_STAGES), default="facts", show_default=True,
               help="The form to show: syntax tree, intermediate representation, what may be done and why, the "
               "generated kernels for CPU (numba) or GPU (cuda), or the plan of a run.")
-@run_options("precision", "derive", "device", "policy")
+@run_options("precision", "derive", "device", "policy", "cluster")
 @graph_options
 def command(
     program: str, graph: str | None, stage: str, precision: int | None, derive: str | None, device: str | None,
-    policy: str | None, research: dict[str, Any], **reading: Any,
+    policy: str | None, cluster: int | str | None, research: dict[str, Any], **reading: Any,
 ) -> None:
     """Show what the compiler makes of PROGRAM, and why; with a GRAPH, for that graph."""
+    if cluster is not None and (graph is None or stage != "plan"):
+        raise click.UsageError("--cluster shows the memory of a rank and the bytes of a superstep on a graph: write "
+                               f"vlang explain {program} {graph or 'GRAPH'} --stage plan --cluster {cluster}")
     check_stdin(program, graph, reading["vertices"])
     from vlang.api.program import load  # start-up
 
@@ -36,5 +39,6 @@ def command(
     read = None if graph is None else read_graph(graph, loaded, **reading)
     from vlang.runtime.policies.policies import device_of  # start-up
 
-    options = {"device": device or device_of(policy or "auto"), "policy": policy, "research": research}
+    options = {"device": device or device_of(policy or "auto"), "policy": policy, "cluster": cluster,
+               "research": research}
     say(loaded.explain(stage, graph=read, **options).rstrip("\n"))

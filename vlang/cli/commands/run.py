@@ -15,7 +15,7 @@ import click
 
 from vlang.cli.budget import memory_budget
 from vlang.cli.graphs import check_reading, check_stdin, graph_options, read_graph
-from vlang.cli.ranks import as_rank, start_asked
+from vlang.cli.ranks import as_rank, budget_of_ranks, needed_of_rank, ranks_note, reads_shares, start_asked
 from vlang.cli.run_options import RunCommand, run_options, taken_options
 from vlang.cli.show import global_text, note, say, table
 from vlang.cli.values import bindings, field_values, parameter_values, unused_columns, vertex_of, with_constants
@@ -142,13 +142,15 @@ def _run(
 
             size = rank_count(options["cluster"])
         if not quiet:
-            note(_ranks_note(size, graph, apart))
+            note(ranks_note(size, graph, apart))
     _refuse_gpus(loaded, options)
     words = bindings(loaded, parameters, f"vlang run {program} {graph}")
     loaded, words = with_constants(loaded, words)
-    with memory_budget(loaded, graph, reading, options, quiet), \
+    with nullcontext() if size else memory_budget(loaded, graph, reading, options, quiet), \
             _traced(options.pop("trace", None), f"{loaded.name} on {graph}"):
-        reading["paged"] = size > 1 or apart
+        limit = budget_of_ranks(options) if size else None
+        shared = size > 1 and not apart and limit is None and reads_shares(loaded, options)
+        reading |= {"paged": size > 1 or apart or limit is not None, "shared": shared, "memory": limit}
         read = read_graph(graph, loaded, quiet, options.get("threads"), on_disk=True, **reading)
         keywords = parameter_values(loaded, words, read) | field_values(loaded, fields, read, quiet)
         if not quiet and (said := unused_columns(loaded, read, keywords)):
@@ -156,7 +158,7 @@ def _run(
         if "target" in options:
             options["target"] = vertex_of("--target", options["target"], read)
         if size and (rank is None or rank.rank == 0) and not quiet:
-            note(_rank_memory(loaded, read, options, keywords, size))
+            note(needed_of_rank(loaded, read, options, keywords, size))
         notes: list[str] = []
         if read.stored is not None and not size:
             _place(loaded, read, options, keywords, quiet)
@@ -232,28 +234,6 @@ def _draw(result: Result, path: str, quiet: bool) -> None:
     save_report(result, path)
     if not quiet:
         note(f"wrote {path}")
-
-
-def _ranks_note(size: int, graph: str, apart: bool) -> str:
-    """A line with the number of ranks, and with the file from which each rank reads its edges.
-
-    `apart`: whether the ranks are actors of Ray, and this process reads the graph and prints.
-    """
-    writer = "this process" if apart else "one rank of each machine"
-    share = "" if graph.endswith(".vg") else f" from a page file that {writer} writes first"
-    return f"{size} ranks{' of Ray' if apart else ', rank 0 prints'}; each reads the edges of its vertices{share}"
-
-
-def _rank_memory(program: Program, graph: Graph, options: dict[str, Any], keywords: dict[str, Any], size: int) -> str:
-    """A line with the memory that each rank takes."""
-    from vlang.api.arguments.bind_options import check_options  # start-up
-    from vlang.api.running.columns import columns_of  # start-up
-    from vlang.runtime.cluster.rank_memory import rank_memory  # start-up
-
-    given = frozenset(field.name for field in program.fields if field.name in keywords)
-    columns = columns_of(program.stages().program, graph)
-    plan = program.plan(columns, given, without=check_options(options).without, renumbered=True)
-    return str(rank_memory(plan, graph, size))
 
 
 def _say(notes: list[str], text: str) -> None:

@@ -13,12 +13,15 @@ from numpy.typing import NDArray
 from vlang.interop.networkx.answers import by_node
 from vlang.interop.networkx.converted import VlangGraph
 from vlang.interop.networkx.running import run
+from vlang.runtime.graph.graph import Graph
 from vlang.runtime.results.result import Result
 
 __all__ = ["eigenvector_centrality", "hits", "katz_centrality", "pagerank"]
 
 _SHARPER = 1e-3
 """Of the tolerance of `hits`: where power iteration ends. ARPACK's tolerance bounds an error, and this one a change."""
+_ALONE = 1 << 16
+"""Edges and vertices below which a pass takes so little time that handing parts of it to threads takes longer."""
 _STEPS = 20
 """Power iterations for each iteration of ARPACK, which multiplies 20 times by default."""
 
@@ -105,7 +108,8 @@ def hits(
         raise networkx.PowerIterationFailedConvergence(max_iter)
     start = np.ones(len(G)) if nstart is None else np.array(list(nstart.values()), dtype=np.float64)
     length = math.hypot(*start.tolist())
-    found = run("nx_hits", G.summed("weight"), auth=start / length, rounds=_STEPS * max_iter, bound=_SHARPER * tol)
+    graph = G.summed("weight")
+    found = run("nx_hits", graph, **_few(graph), auth=start / length, rounds=_STEPS * max_iter, bound=_SHARPER * tol)
     if not found.converged or not found["auth"].any():
         raise networkx.PowerIterationFailedConvergence(max_iter)
     hubs, authorities = found["score"], found["auth"]
@@ -130,7 +134,8 @@ def _iterated(
         arguments: further arguments of the program.
     """
     if max_iter > 0 and tol > 0:
-        found = run(name, G.summed(weight), bound=float(len(G) * tol), rounds=int(max_iter), **arguments)
+        graph = G.summed(weight)
+        found = run(name, graph, **_few(graph), bound=float(len(G) * tol), rounds=int(max_iter), **arguments)
         if found.converged:
             return found
     raise networkx.PowerIterationFailedConvergence(max_iter)
@@ -145,3 +150,8 @@ def _shares(G: VlangGraph, given: Mapping[Any, float]) -> NDArray[np.float64]:
     values = _values(G, given)
     shares: NDArray[np.float64] = values / values.sum()
     return shares
+
+
+def _few(graph: Graph) -> dict[str, Any]:
+    """The options of the runs on a graph: one thread for the short passes over a small one."""
+    return {"threads": 1} if graph.n + graph.m < _ALONE else {}

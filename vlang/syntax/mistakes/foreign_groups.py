@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from vlang.syntax.mistakes.habits import Habit
 
 if TYPE_CHECKING:
-    from vlang.syntax.mistakes.foreign_lines import Surroundings
+    from vlang.syntax.mistakes.surroundings import Surroundings
 
 __all__ = ["foreign_group", "foreign_random"]
 

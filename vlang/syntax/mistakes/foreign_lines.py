@@ -7,41 +7,15 @@ surroundings, and returns the habit that it recognises, or None.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import field
-from itertools import chain, count
+from collections.abc import Callable
 
-from vlang.records import dataclass
 from vlang.syntax.keywords import TYPE_NAMES
+from vlang.syntax.mistakes.foreign_columns import method_of_other_language, total_of_column, transformed_groups
 from vlang.syntax.mistakes.foreign_groups import foreign_group, foreign_random
 from vlang.syntax.mistakes.habits import Habit
+from vlang.syntax.mistakes.surroundings import Surroundings, found, replaced, split
 
-__all__ = ["Surroundings", "foreign_line"]
-
-
-@dataclass(frozen=True)
-class Surroundings:
-    """The program around a line.
-
-    Attributes:
-        fields: the type of each declared vertex field, as written.
-        edges: the type of each declared edge field, as written.
-        before: the lines above, without indentation.
-        after: the lines below, without indentation.
-        names: all names of the program.
-        top: whether the line is at top level.
-    """
-
-    fields: dict[str, str] = field(default_factory=dict)
-    edges: dict[str, str] = field(default_factory=dict)
-    before: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
-    names: frozenset[str] = frozenset()
-    top: bool = True
-
-    def fresh(self, wish: str) -> str:
-        """The name `wish`, followed by a number if the program already uses this name."""
-        return next(n for n in chain([wish], (f"{wish}{k}" for k in count(2))) if n not in self.names)
+__all__ = ["foreign_line"]
 
 
 _Rule = Callable[[str, Surroundings], Habit | None]
@@ -50,36 +24,7 @@ _DEGREES = frozenset({"degree", "indegree", "outdegree"})
 
 def foreign_line(line: str, around: Surroundings) -> Habit | None:
     """The habit that the first matching rule finds in a line that does not parse; None if no rule matches."""
-    return next((found for rule in _RULES if (found := rule(line, around)) is not None), None)
-
-
-def _found(match: re.Match[str], title: str, help: str, *write: str, group: int | str = 0) -> Habit:
-    return Habit(title, (help,), write, match.span(group))
-
-
-def _replaced(line: str, match: re.Match[str], new: str) -> str:
-    return line[: match.start()] + new + line[match.end() :]
-
-
-def _split(text: str) -> list[str]:
-    """The parts of a text between its commas outside of brackets."""
-    parts, depth, begin = [], 0, 0
-    for place, character in enumerate(text):
-        depth += (character in "([") - (character in ")]")
-        if character == "," and depth == 0:
-            parts.append(text[begin:place].strip())
-            begin = place + 1
-    return [*parts, text[begin:].strip()] if text.strip() else []
-
-
-def _closing(line: str, opening: int) -> int:
-    """The position of the bracket that closes the one at `opening`; -1 without one."""
-    depth = 0
-    for place in range(opening, len(line)):
-        depth += (line[place] in "([") - (line[place] in ")]")
-        if depth == 0:
-            return place
-    return -1
+    return next((habit for rule in _RULES if (habit := rule(line, around)) is not None), None)
 
 
 # ------------------------------------------------------------- neighbours and edges
@@ -87,7 +32,9 @@ def _closing(line: str, opening: int) -> int:
 _SETS = re.compile(r"for (\w+) in (?:\w+\.)?(?P<at>(?:in_|out_|all_)?neighbou?rs|successors|predecessors|adj|nbrs)"
                    r"(?:\(self\)|\[self\])")
 _OF_GRAPH = re.compile(r"for (\w+) in (?P<at>[A-Z]\w*)\[self\]")
-_TYPED = re.compile(r"(\w+) ?(<?)(?P<at>-\[(:?)(\w*)([^\]]*)\]-)(>?) ?(\w+)")
+_TYPED = re.compile(r"\(?(\w+)\)? ?(<?)(?P<at>-\[(?P<edge>\w*)(?P<kind>:?\w*)(?P<many>[^\]]*)\]-(?P<to>>?)) ?"
+                    r"(?:\((?P<far>\w+)\)|(?P<end>\w+))")
+_GET_EDGES = re.compile(r"for (\w+) in (?:\w+\.)?(?P<at>get_?(in|out|all|)_?edges)\(\)", re.IGNORECASE)
 _TWO = re.compile(r"vertex (\w+): (\w+) = (count|sum|min|max|any|all)\((.+) for (?P<at>(\w+) -> (\w+) -> self)\)")
 _ENTRY = re.compile(r"(?P<at>(?:\w+\.)?(\w+)\[(\w+), ?(\w+)\])(?:\[\"(\w+)\"\])?")
 _EDGES = re.compile(r"(global|let) (\w+)(?:: \w+)? = (sum|min|max|any|all|count)\((.+) for \(?(\w+), ?(\w+)\)? in "
@@ -101,27 +48,50 @@ def _neighbours(line: str, around: Surroundings) -> Habit | None:
     name, said = match[1], match["at"]
     arrow = f"{name} -> self" if said.startswith(("in_", "pred")) else \
         f"self -> {name}" if said.startswith(("out_", "succ")) else f"{name} -- self"
-    return _found(match, f"neighbours are written with an arrow, not as `{said}`",
+    return found(match, f"neighbours are written with an arrow, not as `{said}`",
                   "in-edges: `u -> self`; out-edges: `self -> u`; both: `u -- self`",
-                  _replaced(line, match, f"for {arrow}"), group="at")
+                  replaced(line, match, f"for {arrow}"), group="at")
 
 
 def _typed_arrow(line: str, around: Surroundings) -> Habit | None:
     match = _TYPED.search(line)
-    if match is None or "self" not in (match[1], match[8]):
+    far = (match["far"] or match["end"]) if match is not None else ""
+    if match is None or "self" not in (match[1], far):
         return None
-    left, right = (match[8], match[1]) if match[2] else (match[1], match[8])
-    domain = f"{left} {'->' if match[2] or match[7] else '--'} {right}"
+    left, right = (far, match[1]) if match[2] else (match[1], far)
+    arrow = "->" if match[2] or match["to"] else "--"
+    domain = f"{left} {arrow} {right}"
+    bare = re.sub(rf"(?<![\w.]){match['edge']}\.(?=\w)", "", line[: match.start()]) if match["edge"] else ""
+    start = bare or line[: match.start()]
     kind = next((name for name, type_ in around.edges.items() if type_ == "category"), "")
+    said = match["kind"][1:] if match["kind"] else match["edge"] if not bare or bare == line[: match.start()] else ""
     help_ = "an edge field is read by its name, without the arrow"
-    write: tuple[str, ...] = (_replaced(line, match, domain),)
-    if match[6]:
+    write: tuple[str, ...] = (start + domain + line[match.end() :],)
+    if match["many"]:
         help_, write = "one arrow is one edge; longer paths need a field and a second `gather`, or a `repeat`", ()
-    elif match[5] and match[5] not in around.edges:
-        help_ = f"a kind of edges is an edge field, `edge kind: category`, and `if kind == \"{match[5]}\"` chooses it"
+    elif said and said not in around.edges:
+        help_ = f"a kind of edges is an edge field, `edge kind: category`, and `if kind == \"{said}\"` chooses it"
         rest = line[match.end() :]
-        write = (_replaced(line, match, f'{domain} if {kind} == "{match[5]}"'),) if kind and rest[:1] == ")" else ()
-    return _found(match, f"an arrow has no brackets, as in `{match['at']}`", help_, *write, group="at")
+        write = (f'{start}{domain} if {kind} == "{said}"{rest}',) if kind and rest[:1] == ")" else ()
+    return found(match, f"an arrow has no brackets, as in `{match['at']}`", help_, *write, group="at")
+
+
+def _get_edges(line: str, around: Surroundings) -> Habit | None:
+    """`for e in getInEdges()`, with `e.value` and `e.source.x`."""
+    match = _GET_EDGES.search(line)
+    if match is None:
+        return None
+    edge, u = match[1], around.fresh("u")
+    domain = {"in": f"{u} -> self", "out": f"self -> {u}"}.get(match[3].lower(), f"{u} -- self")
+    new = re.sub(rf"\b{edge}\.(?:source|target|get_?(?:Source|Target)\(\))\.", f"{u}.",
+                 replaced(line, match, f"for {domain}"))
+    if len(around.edges) == 1:
+        (name,) = around.edges
+        new = re.sub(rf"\b{edge}\.(?:value|weight|get_?[vV]alue\(\))", name, new)
+    write = () if re.search(rf"\b{edge}\.", new) else (new,)
+    return found(match, f"edges are written with an arrow, not as `{match['at']}`",
+                 "in-edges: `u -> self`; out-edges: `self -> u`; an edge field is read by its name:", *write,
+                 group="at")
 
 
 def _two_steps(line: str, around: Surroundings) -> Habit | None:
@@ -130,7 +100,7 @@ def _two_steps(line: str, around: Surroundings) -> Habit | None:
         return None
     name, type_, fold, body, _, far, _ = match.groups()
     step, outer = around.fresh(f"{name}_step"), "sum" if fold == "count" else fold
-    return _found(match, f"`{match['at']}` is two steps, and a reduction takes one",
+    return found(match, f"`{match['at']}` is two steps, and a reduction takes one",
                   "a field holds the value after the first step:",
                   f"vertex {step}: {type_} = {fold}({body} for {far} -> self)",
                   f"vertex {name}: {type_} = {outer}({far}.{step} for {far} -> self)", group="at")
@@ -145,11 +115,11 @@ def _entry(line: str, around: Surroundings) -> Habit | None:
         (named,) = around.edges
     write: tuple[str, ...] = ()
     if named is not None:
-        write = (_replaced(line, match, named),)
+        write = (replaced(line, match, named),)
     elif not around.edges and around.top:
         name = around.fresh("weight")
-        write = (f"edge {name}: float = 1", _replaced(line, match, name))
-    return _found(match, f"`{match['at']}`: a graph is no matrix with indices",
+        write = (f"edge {name}: float = 1", replaced(line, match, name))
+    return found(match, f"`{match['at']}`: a graph is no matrix with indices",
                   "inside a reduction over edges, an edge field is read by its name:", *write, group="at")
 
 
@@ -165,100 +135,8 @@ def _all_edges(line: str, around: Surroundings) -> Habit | None:
     write = (f"vertex {part}: {type_} = {fold}({body} for self -> {target})",
              f"{word} {name} = {outer}(v.{part} for v in vertices)")
     whole = around.top and not re.search(rf"\b{source}\b", body)
-    return _found(match, "a reduction over all `edges` has two steps: out-edges of each vertex, then the vertices",
+    return found(match, "a reduction over all `edges` has two steps: out-edges of each vertex, then the vertices",
                   "an undirected edge is in it twice, once at each end", *(write if whole else ()), group="at")
-
-
-# ------------------------------------------------------------- methods
-
-_METHOD = re.compile(r"(?P<owner>[A-Za-z_][\w.]*)\.(?P<at>[A-Za-z_]\w*)\(")
-_MODULES = frozenset({"np", "numpy", "math", "torch", "pd", "pandas"})
-_LAMBDA = re.compile(r"lambda (\w+): ?(.+)")
-_SAME = frozenset({"abs", "sqrt", "exp", "log", "floor", "round", "ceil", "sign", "tanh", "sin", "cos"})
-_SIGNS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "add": "+", "sub": "-", "mul": "*",
-          "div": "/", "pow": "**"}
-_COUNTS = {**dict.fromkeys(("number_of_nodes", "order", "num_nodes", "num_vertices", "vcount", "nrows"), "N"),
-           **dict.fromkeys(("number_of_edges", "num_edges", "ecount", "size"), "M")}
-_OF_VERTEX = {"in_degree": "indegree", "out_degree": "outdegree", "degree": "degree", "indegree": "indegree",
-              "outdegree": "outdegree"}
-
-
-def _calls(line: str) -> Iterator[tuple[re.Match[str], int, list[str]]]:
-    """The method calls of a line: each match, the position after its closing bracket, and the arguments."""
-    for match in _METHOD.finditer(line):
-        end = _closing(line, match.end() - 1)
-        if end >= 0:
-            yield match, end + 1, _split(line[match.end() : end])
-
-
-def _method(line: str, around: Surroundings) -> Habit | None:
-    for match, end, arguments in _calls(line):
-        owner, name = match["owner"], match["at"]
-        if owner in _MODULES or owner in ("vertices", "edges", "edgeset", "ctx", "context", "this"):
-            continue
-        if owner not in around.fields and owner.isidentifier():
-            new = _of_graph(name, arguments)
-            if new:
-                return _found(match, f"a graph has no method `{name}`", "its numbers have names of their own:",
-                              line[: match.start()] + new + line[end:], group="at")
-        if name in ("value_counts", "nunique", "unique"):
-            return _values(line, match, around)
-        new = _of_value(owner, name, arguments)
-        changed = line[: match.start()] + new + line[end:]
-        more = _method(changed, around) if new else None
-        if more is not None and more.write:
-            (changed,) = more.write
-        return _found(match, f"a value has no method `{name}`" if not arguments or not _LAMBDA.match(arguments[0]) else
-                      f"a value has no method `{name}`, and needs no `lambda`",
-                      "an expression is computed for every vertex:" if new else
-                      "functions stand alone, as `log(x)`; all vertices are in `max(v.x for v in vertices)`",
-                      *([changed] if new else []), group="at")
-    return None
-
-
-def _of_graph(name: str, arguments: list[str]) -> str:
-    """Return the text to write instead of a call of a graph's method; "" for other methods."""
-    if name in _COUNTS and not arguments:
-        return _COUNTS[name]
-    if name in _OF_VERTEX and len(arguments) == 1 and arguments[0].isidentifier():
-        return _OF_VERTEX[name] if arguments[0] == "self" else f"{arguments[0]}.{_OF_VERTEX[name]}"
-    return ""
-
-
-def _of_value(x: str, name: str, arguments: list[str]) -> str:
-    """Return the text to write instead of a call of a column's method; "" for methods without counterpart."""
-    if name == "clip" and len(arguments) == 2:
-        return f"clamp({x}, {arguments[0]}, {arguments[1]})"
-    if name == "astype" and len(arguments) == 1 and arguments[0] in TYPE_NAMES:
-        return f"{arguments[0]}({x})"
-    if name in ("isna", "isnull", "notna", "notnull") and not arguments:
-        return f"isnan({x})" if name.startswith("is") else f"(not isnan({x}))"
-    if name == "between" and len(arguments) == 2:
-        return f"({arguments[0]} <= {x} and {x} <= {arguments[1]})"
-    if name == "isin" and len(arguments) == 1 and arguments[0].isidentifier():
-        return f"{x} in {arguments[0]}"
-    if name in ("copy", "dup", "to_numpy", "tolist") and not arguments:
-        return x
-    if name in _SAME and not arguments:
-        return f"{name}({x})"
-    if name in _SIGNS and len(arguments) == 1:
-        return f"({x} {_SIGNS[name]} {arguments[0]})"
-    body = _LAMBDA.fullmatch(arguments[0]) if len(arguments) == 1 else None
-    if name in ("apply", "map", "transform") and body is not None:
-        return "(" + re.sub(rf"\b{body[1]}\b", x, body[2]) + ")"
-    return ""
-
-
-def _values(line: str, match: re.Match[str], around: Surroundings) -> Habit:
-    """The habit of a method that counts the different values of a column."""
-    owner, name = match["owner"], match["at"]
-    target = re.match(r"(?:global|let|vertex) (\w+)", line)
-    title = f"a value has no method `{name}`"
-    if target is not None and name == "value_counts" and around.fields.get(owner) == "vertex" and around.top:
-        return _found(match, title, "every vertex counts the vertices that name it:",
-                      f"vertex {target[1]}: int = count(true for v in vertices if v.{owner} == self)", group="at")
-    return _found(match, title, f"leave this line out, and count in Python: `numpy.unique(result[\"{owner}\"])`",
-                  group="at")
 
 
 # ------------------------------------------------------------- statements
@@ -272,6 +150,8 @@ _LIST = re.compile(r"(vertex|edge|global) (\w+): (?P<at>list|array|ndarray|vecto
                    re.IGNORECASE)
 _TARGETS = re.compile(r"(?P<at>apply) (\w+(?:, ?\w+)+) = (.+)")
 _TRY = re.compile(r"(?P<at>try|except|finally|catch)\b[^:]*:")
+_OTHERWISE = re.compile(r"(?P<at>elif|else if|else)\b ?(.*?):?")
+_WHERE = re.compile(r"(?:where|if|elif) (.+):")
 _DIVISOR = re.compile(r"/ ?([A-Za-z_]\w*)(?![\w.(\[])")
 
 
@@ -294,7 +174,7 @@ def _atomic(line: str, around: Surroundings) -> Habit | None:
     write = (f"gather {word} = {fold}({body} for {neighbour[1]} -> self)",
              f"apply {name} += {word}" if fold == "sum" else f"apply {name} = {fold}({name}, {word})",
              ) if neighbour is not None and name in around.fields else ()
-    return _found(match, f"`{said}` is not needed: a vertex writes only its own fields",
+    return found(match, f"`{said}` is not needed: a vertex writes only its own fields",
                   "gather what the neighbours contribute, then apply it:", *write, group="at")
 
 
@@ -302,10 +182,10 @@ def _send(line: str, around: Surroundings) -> Habit | None:
     match = _SEND.fullmatch(line)
     if match is None:
         return None
-    sent = _sent((_split(match[2]) or [""])[-1], around)
+    sent = _sent((split(match[2]) or [""])[-1], around)
     fold = "sum" if re.search(r"[/*]", sent) else "min"
     word = around.fresh("total" if fold == "sum" else "near")
-    return _found(match, f"nothing is sent by `{match['at']}`: a vertex gathers from its neighbours",
+    return found(match, f"nothing is sent by `{match['at']}`: a vertex gathers from its neighbours",
                   "one reduction combines what arrives (`min`, `sum`, ...), for example",
                   *([f"gather {word} = {fold}({sent} for u -> self)"] if "u." in sent else []), group="at")
 
@@ -318,7 +198,7 @@ def _set_value(line: str, around: Surroundings) -> Habit | None:
     if len(around.fields) == 1:
         (name,) = around.fields
         write = (f"apply {name} = " + re.sub(r"(?:\w+\.)?get_?[vV]alue\(\)", name, match[2]),)
-    return _found(match, f"`{match['at']}` is written `apply`", "a vertex writes a field by its name:", *write,
+    return found(match, f"`{match['at']}` is written `apply`", "a vertex writes a field by its name:", *write,
                   group="at")
 
 
@@ -327,7 +207,7 @@ def _to_all(line: str, around: Surroundings) -> Habit | None:
     if match is None:
         return None
     write = [f"apply {name} = {match[2]}({name})" for name in around.fields] if len(around.fields) == 1 else []
-    return _found(match, f"`{match['at']}` is not needed: every statement runs for all vertices",
+    return found(match, f"`{match['at']}` is not needed: every statement runs for all vertices",
                   "a function is declared with `fn`, and its value is applied:", *write, group="at")
 
 
@@ -338,7 +218,7 @@ def _list(line: str, around: Surroundings) -> Habit | None:
     word, name, said, item, start = match.groups()
     start = start if start and re.fullmatch(r"[\d.]+|true|false", start) else "0"
     item = item if item in TYPE_NAMES else "float"
-    return _found(match, f"there is no type `{said}`: a vector has a fixed length",
+    return found(match, f"there is no type `{said}`: a vector has a fixed length",
                   "for example, with 8 components:",
                   *([f"vertex {name}: {item}[8] = {start}"] if word == "vertex" else []), group="at")
 
@@ -347,8 +227,8 @@ def _targets(line: str, around: Surroundings) -> Habit | None:
     match = _TARGETS.fullmatch(line)
     if match is None:
         return None
-    value = f"({match[3]})" if len(_split(match[3])) > 1 else match[3]
-    return _found(match, "`apply` writes several fields as a tuple", "a tuple has brackets:",
+    value = f"({match[3]})" if len(split(match[3])) > 1 else match[3]
+    return found(match, "`apply` writes several fields as a tuple", "a tuple has brackets:",
                   f"apply ({match[2]}) = {value}")
 
 
@@ -358,15 +238,49 @@ def _try(line: str, around: Surroundings) -> Habit | None:
         return None
     said = match["at"]
     inside = around.after if said == "try" else around.before[::-1]
-    divisor = next((found[1] for text in inside[:3] if (found := _DIVISOR.search(text))), "")
+    divisor = next((divided[1] for text in inside[:3] if (divided := _DIVISOR.search(text))), "")
     test = f"where {divisor} != 0:" if said == "try" else f"where {divisor} == 0:"
-    return _found(match, f"there is no `{said}`: no operation fails, and `1 / 0` is `inf`",
+    return found(match, f"there is no `{said}`: no operation fails, and `1 / 0` is `inf`",
                   "a condition chooses the vertices before:", *([test] if divisor and said != "finally" else []),
                   group="at")
 
 
+def _otherwise(line: str, around: Surroundings) -> Habit | None:
+    """`elif` and `else` after a `where`, if no block before has changed what the conditions read."""
+    match = _OTHERWISE.fullmatch(line)
+    if match is None:
+        return None
+    said, tests = match["at"], _tests(around.before)
+    whole = [*(f"not ({test})" for test in tests), *([match[2]] if match[2] else [])]
+    return found(match, f"there is no `{said}` statement",
+                 "`a if c else b` chooses a value; `where c:` and `where not c:` choose vertices",
+                 *([f"where {' and '.join(whole)}:"] if tests else []), group="at")
+
+
+def _tests(before: tuple[str, ...]) -> list[str]:
+    """The conditions of the `where`, `elif`, ... above a line; none if a block between them writes what they read."""
+    tests: list[str] = []
+    written: set[str] = set()
+    for text in reversed(before):
+        header = _WHERE.fullmatch(text)
+        if header is None:
+            change = re.match(r"apply (\w+)", text)
+            if change is None:
+                return []
+            written.add(change[1])
+            continue
+        test = header[1]
+        inside = re.match(r"(?:not \((?:[^()]|\([^()]*\))*\) and )+", test) if text.startswith("where") else None
+        tests.insert(0, test[inside.end() :] if inside is not None else test)
+        if inside is None and not text.startswith("elif"):
+            break
+    else:
+        return []
+    return [] if any(re.search(rf"\b{name}\b", test) for name in written for test in tests) else tests
+
+
 _RULES: tuple[_Rule, ...] = (
-    foreign_random, foreign_group,
+    foreign_random, foreign_group, _get_edges, transformed_groups, total_of_column, _otherwise,
     _neighbours, _typed_arrow, _two_steps, _all_edges, _atomic, _send, _set_value, _to_all, _list, _targets, _try,
-    _method, _entry,
+    method_of_other_language, _entry,
 )

@@ -11,7 +11,7 @@ import re
 
 from vlang.records import dataclass
 
-__all__ = ["Habit", "habit_of"]
+__all__ = ["Habit", "habit_of", "habit_with_marks"]
 
 _NAME = r"[A-Za-z_]\w*"
 
@@ -46,6 +46,8 @@ def _row(pattern: str, title: str, help: str, *write: str) -> _Row:
 
 
 _FOLDED = "max|min|sum|any|all"
+_ARROW = r"(NAME (?:->|--) self|self (?:->|--) NAME)"
+_LISTS = r"list|set|List|Set|array|vertexset|Sequence|Iterable"
 # Semirings of GraphBLAS: the name, the reduction, and the operation.
 _SEMIRINGS = (("min_plus", "min", "+"), ("max_plus", "max", "+"), ("plus_times", "sum", "*"), ("min_times", "min", "*"),
               ("max_times", "max", "*"), ("plus_plus", "sum", "+"), ("lor_land", "any", "and"))
@@ -114,7 +116,22 @@ _ROWS = (
     _row(r"(?:(?:var|let|const) )?(NAME)(?: ?: ?.*?)? = (?:new )?(?P<at>vertexset|set|deque|list|dict|queue|\[\])\b.*",
          "there is no `\\2`: nothing keeps a list of vertices",
          "leave this line out: `repeat` goes on with the vertices that changed, and `vertex seen: bool` marks a set"),
+    _row(rf"(program NAME\(.*?NAME): (?P<at>{_LISTS})\b(?:\[\w+\])?(.*)",
+         "`\\2` is no type: a list of vertices is `vertices`", "the call gives the list:", r"\1: vertices\3"),
+    _row(r"(.*) for (NAME) in filter\((?P<at>lambda) (NAME): (.+), (?:self\.)?neighbou?rs(?:\(self\))?\)\)",
+         "a reduction needs no `filter(lambda ...)`: `if` follows its arrow", "of the neighbours in both directions:",
+         r"\1 for \4 -- self if \5)"),
+    _row(r"global NAME = (?P<at>f\".*\")", "there is no `f\"...\"`: outputs are numbers", "leave this line out"),
+    _row(r"(?P<at>return)\b.*", "there is no `return` in the language",
+         "leave this line out: fields and globals are the outputs"),
     # pandas, NumPy
+    *(_row(rf"(.* = )(?P<at>(?:np|numpy|torch)\.{said})\(.*\)", "`\\2` is not needed: one number fills a vector",
+           "for all components:", rf"\g<1>{number}") for said, number in (("zeros", "0"), ("ones", "1"))),
+    *(_row(rf"(.*)(?P<at>(?:np|numpy)\.{fold}\()\[?([^\[\]]+) for {_ARROW}\]?(?:, ?axis ?= ?0)?\)(.*)",
+           "`\\2` has no brackets and no axis: a reduction ranges over the neighbours",
+           "vectors are combined component by component:", write)
+      for fold, write in (("mean", r"\1sum(\3 for \4) / max(count(true for \4), 1)\5"),
+                          *((fold, rf"\1{fold}(\3 for \4)\5") for fold in ("sum", "max", "min")))),
     _row(r"(let|global) (NAME) = (?:vertices\.)?(NAME)\.mean\(\)", "a column has no methods",
          "a reduction over the vertices has the value; a mean of none needs a `default`:",
          r"\1 \2 = mean(v.\3 for v in vertices, default = 0)"),
@@ -134,9 +151,17 @@ _ROWS = (
     _row(r'NAME\.(?P<at>i?loc|at)\[(.+), ?"(NAME)"\] = (.+)', "`\\1` chooses no vertices", "`where` does:",
          r"where \2: apply \3 = \4"),
     # C
+    _row(r"(.*\(.*)\b(?!self\b)(NAME)(?P<at>->(?!self\b)(NAME))(.* for .*)", "`\\2\\3` is written with a dot",
+         "the field of a neighbour:", r"\1\2.\4\5"),
     _row(r"vertex (int|float|bool) (NAME)(.*)", "the type comes after the name", "with a colon:", r"vertex \2: \1\3"),
     _row(r"//.*", "a comment begins with `#`", "`//` is a division that rounds down"),
-    # Cypher
+    # Cypher, SQL
+    _row(r"(?P<at>WITH|with) (.+) (?:AS|as) (NAME)", "`\\1` is written `let`", "one value for the whole graph:",
+         r"let \3 = \2"),
+    *(_row(rf"(?P<at>(?i:select)) (?i:{said})\((NAME)\) (?i:from) NAME", "`\\1` is a reduction over the vertices",
+           "an output of the whole graph:", rf"global \2_{fold} = {fold}(v.\2 for v in vertices{rest})")
+      for said, fold, rest in (*((name, name, "") for name in ("sum", "max", "min")),
+                               ("avg", "mean", ", default = 0"))),
     _row(r"MATCH\b.*", "there is no `MATCH`: a pattern of one edge is a `gather`",
          "every vertex combines its neighbours, for example", "gather most = max(u.degree for u -> self)"),
     _row(r"(.*)for \((NAME)\)-->\(self\)(.*)", "a domain has no brackets", "the arrow points as the edge does:",
@@ -178,6 +203,8 @@ _ROWS = (
     *(_row(rf"(.*)\b(?P<at>{name})\(([^,]+), ([^,]+) for (.*)", f"`{name}` is a reduction and an operation",
            "the operation is written out:", rf"\1{fold}(\3 {operator} \4 for \5")
       for name, fold, operator in _SEMIRINGS),
+    _row(r".*(?P<at>priority_?queue|PriorityQueue|bucket_?queue)\b.*", "there is no `\\1`: a loop orders its vertices",
+         "leave this line out: runs order the vertices by their values where this is faster"),
     # Pregel
     _row(r"(?:(?:public )?void |def |func )?(?P<at>compute|vertex_program|superstep|main)\(.*\)(?: ->.*)?:",
          "there is no method `\\1`: the block of a `repeat` is a superstep", "it runs for all vertices:", "repeat:"),
@@ -191,10 +218,34 @@ _ROWS = (
          "the field that is meant, for example `apply x = \\1`"),
 )
 
+_WITH_MARKS = (
+    *(_row(rf"(?P<at>for \((?:int|size_t|auto)) (NAME) = (\w+); ?\2 ?{sign} ?(\w+); ?(?:\2\+\+|\+\+\2|\2 \+= 1)\):?",
+           "`\\1 ...` is written `for ... from ... to`", "both numbers are included:", rf"for \2 from \3 to {last}:")
+      for sign, last in (("<", r"\4 - 1"), ("<=", r"\4"))),
+    *(_row(rf"(?P<at>{name}Accum)<(\w+)> @(NAME)(?: = .+)?", "`\\1` is a field: each `gather` names its reduction",
+           "one value per vertex:", rf"vertex \3: \2 = {start}")
+      for name, start in (("Sum", "0"), ("Min", "inf"), ("Max", "-inf"), ("Or", "false"), ("And", "true"))),
+    _row(r"(?:apply )?(?P<at>@@)(NAME) \+= (NAME)", "`@@` marks no value of the graph: `global` does",
+         "a sum over the vertices:", r"global \2 = sum(v.\3 for v in vertices)"),
+    _row(r"([^@]*)(?P<at>@)(NAME)([^@]*)", "a field is read without `@`", "by its name:", r"\1\3\4"),
+    _row(r"(?:vertex|edge|global) NAME: (?P<at>dict|set|map)\b.*", "there is no type `\\1`: a field holds numbers",
+         "leave this line out: a reduction `by` a key makes groups"),
+)
+"""Lines with characters that the language does not have."""
+
 
 def habit_of(line: str) -> Habit | None:
     """The habit whose pattern matches a whole line of text; None if no pattern matches."""
-    for row in _ROWS:
+    return _matched(_ROWS, line)
+
+
+def habit_with_marks(line: str) -> Habit | None:
+    """The habit of a line with a character that the language does not have; None if no pattern matches."""
+    return _matched(_WITH_MARKS, line)
+
+
+def _matched(rows: tuple[_Row, ...], line: str) -> Habit | None:
+    for row in rows:
         found = row.pattern.fullmatch(line)
         if found is not None:
             mark = found.span("at") if "at" in found.re.groupindex else (0, len(line))

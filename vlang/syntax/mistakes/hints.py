@@ -19,7 +19,7 @@ from vlang.syntax.problems import Problem, nearest
 from vlang.syntax.rewrite import one_line
 
 if TYPE_CHECKING:
-    from vlang.syntax.mistakes.foreign_lines import Surroundings
+    from vlang.syntax.mistakes.surroundings import Surroundings
 
 __all__ = ["explain"]
 
@@ -151,7 +151,7 @@ def _of_other_language(case: _Case) -> Problem | None:
 
 def _surroundings(case: _Case) -> Surroundings:
     """The declarations of the program, and the lines around the wrong one."""
-    from vlang.syntax.mistakes.foreign_lines import Surroundings  # start-up: only for a line of another language
+    from vlang.syntax.mistakes.surroundings import Surroundings  # start-up: only for a line of another language
 
     lines = case.found.lines
     place = next(i for i, line in enumerate(lines) if line is case.line)

@@ -77,7 +77,7 @@ def _whole(text: str) -> Problem | None:
 
 
 def _recovered(text: str, filename: str) -> Reading:
-    found = scan(text)
+    found = scan(text, _of_other_language)
     if not found.lines:
         empty = Problem(Code.SYNTAX, "the file is empty", t.Span(0, 0, 1, 1),
                         help=("a program begins with its header:",), write=("program name",),
@@ -105,6 +105,18 @@ def _recovered(text: str, filename: str) -> Reading:
         break
     names = {w.text for line in found.lines if line.bad for w in line.words if w.kind == "name"} - RESERVED
     return Reading(file, in_order(found.problems), frozenset(names | {"_"}))
+
+
+def _of_other_language(found: Scan, line: Line) -> bool:
+    """Report a line with a character of another language whose translation is known."""
+    from vlang.syntax.mistakes.habits import habit_with_marks  # start-up: compiles many patterns
+
+    habit = habit_with_marks(line.first)
+    if habit is not None:
+        begin, end = habit.mark
+        found.problem(habit.title, line.start + begin, line.start + end, help=habit.help,
+                      line=line if habit.write else None, write=habit.write)
+    return habit is not None
 
 
 def _header(found: Scan) -> bool:

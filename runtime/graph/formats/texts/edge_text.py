@@ -25,7 +25,7 @@ from vlang.runtime.graph.read.text_columns import choose_weight, default_name
 from vlang.runtime.graph.read.text_errors import COMMA, explain_cell, plural, problem, shortened
 from vlang.runtime.graph.read.vertices import Vertices, parse_vertices, within
 
-__all__ = ["read_edge_text"]
+__all__ = ["declared_counts", "declared_direction", "doubtful_rows", "read_edge_text"]
 
 _DIRECTION = re.compile(r"^[#%/]+\s*(un)?directed\b", re.IGNORECASE)
 _KONECT = re.compile(r"^%\s*(sym|asym)\b", re.IGNORECASE)
@@ -83,7 +83,7 @@ def read_edge_text(
         notes.append(f"Vertices: those of {vertices.source}, "
                      f"{len(vertices.ids) - len(kept.ids):,} of them without edges.")
         warnings += vertices.warnings
-    declared, why = _declared_direction(head)
+    declared, why = declared_direction(head)
     facts = Facts(
         f"Text edge list{' with a header' if table.header else ''}, {_BETWEEN[table.delimiter]} between columns"
         f"{file.packed}",
@@ -91,6 +91,13 @@ def read_edge_text(
         notes=notes, left_out=left_out, warnings=warnings,
     )  # fmt: skip
     return finish(read, facts, asked, space)
+
+
+def doubtful_rows(file: TextFile, head: Head, ends: Ends) -> frozenset[int]:
+    """The numbers of rows with which a text may be no list of edges (see `refuse_by_rows` and `doubts`)."""
+    table = _table(file, head, ends)
+    numbers = [int(cell) for cell in table.rows[0] if cell.isascii() and cell.isdigit()] if table.rows else []
+    return frozenset({table.width, *(number + 1 for number in numbers)})
 
 
 def _placed(file: TextFile, read: Scanned, vertices: Vertices, space: Space) -> Scanned:
@@ -202,7 +209,7 @@ def _column_notes(
     return notes
 
 
-def _declared_direction(head: Head) -> tuple[bool | None, str]:
+def declared_direction(head: Head) -> tuple[bool | None, str]:
     """The direction that a comment declares, and the reason to give in the note."""
     for line in head.comments:
         if declared := _DIRECTION.match(line.text):
@@ -212,12 +219,17 @@ def _declared_direction(head: Head) -> tuple[bool | None, str]:
     return None, "as text edge lists are unless a comment says otherwise"
 
 
+def declared_counts(head: Head) -> tuple[int, int, int] | None:
+    """The counts of vertices and edges in a SNAP comment, and the number of its line; None without such a comment."""
+    found = ((line.number, _COUNTS.search(line.text)) for line in head.comments)
+    return next(((int(counts[1]), int(counts[2]), number) for number, counts in found if counts), None)
+
+
 def _count_notes(head: Head, read: Scanned) -> list[str]:
     """A note if the counts in a SNAP comment differ from the counts of the file, which happens in published files."""
-    for line in head.comments:
-        if counts := _COUNTS.search(line.text):
-            nodes, edges = int(counts[1]), int(counts[2])
-            if (nodes, edges) != (len(read.ids), len(read.source)):
-                there = f"{plural(len(read.ids), 'vertex', 'vertices')} and {plural(len(read.source), 'edge')}"
-                return [f"Line {line.number} declares {nodes:,} nodes and {edges:,} edges; the file lists {there}."]
-    return []
+    declared = declared_counts(head)
+    if declared is None or declared[:2] == (len(read.ids), len(read.source)):
+        return []
+    there = f"{plural(len(read.ids), 'vertex', 'vertices')} and {plural(len(read.source), 'edge')}"
+    nodes, edges, line = declared
+    return [f"Line {line} declares {nodes:,} nodes and {edges:,} edges; the file lists {there}."]

@@ -1,0 +1,47 @@
+"""Random programs of the fuzzer on several ranks that are threads."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cluster.test_ranks import assert_same
+from tests.cpu.compare import engine_run
+from tests.fuzz.cases import Fuzzed, drawn, variants
+from tests.fuzz.test_fuzz import COUNT, SEED
+from tests.reference.cases import Case
+from vlang import BindError, Program, compile
+from vlang.errors import VlangError
+from vlang.runtime.cluster.transports.thread_ranks import run_ranks
+
+SHARES = 6
+SIZES = (2, 3, 5)
+
+
+def same_on_ranks(program: Program, fuzzed: Fuzzed, size: int) -> bool:
+    """Assert that a case has the bits of one process on `size` ranks; False if it cannot run there, or fails."""
+    case = Case(fuzzed.graph, fuzzed.params, fuzzed.fields)
+    try:
+        want = engine_run(program, case, threads=1)
+    except VlangError as error:
+        with pytest.raises(type(error)):
+            run_ranks(size, lambda _: engine_run(program, case, threads=1))
+        return False
+    try:
+        ran = run_ranks(size, lambda _: engine_run(program, case, threads=1))
+    except BindError as error:
+        if "a cluster" not in str(error):
+            raise
+        return False
+    for found in ran:
+        assert_same(want, found)
+    return True
+
+
+def test_programs() -> None:
+    """Programs of the corpus that other tests have compiled, on three graphs each."""
+    ran = 0
+    for number, made in enumerate(drawn(SEED, COUNT)[::SHARES]):
+        program = compile(made.text)
+        for place, fuzzed in enumerate(variants(made, 3)):
+            ran += same_on_ranks(program, fuzzed, SIZES[(number + place) % len(SIZES)])
+    assert ran > COUNT / SHARES  # most programs run on ranks

@@ -1,0 +1,76 @@
+"""What rules for lines of other languages share: the program around a line, and its parts."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import field
+from itertools import chain, count
+
+from vlang.records import dataclass
+from vlang.syntax.mistakes.habits import Habit
+
+__all__ = ["Surroundings", "closing", "found", "replaced", "split"]
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """The program around a line.
+
+    Attributes:
+        fields: the type of each declared vertex field, as written.
+        edges: the type of each declared edge field, as written.
+        before: the lines above, without indentation.
+        after: the lines below, without indentation.
+        names: all names of the program.
+        top: whether the line is at top level.
+    """
+
+    fields: dict[str, str] = field(default_factory=dict)
+    edges: dict[str, str] = field(default_factory=dict)
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    names: frozenset[str] = frozenset()
+    top: bool = True
+
+    def fresh(self, wish: str) -> str:
+        """The name `wish`, followed by a number if the program already uses this name."""
+        return next(n for n in chain([wish], (f"{wish}{k}" for k in count(2))) if n not in self.names)
+
+
+def found(match: re.Match[str], title: str, help: str, *write: str, group: int | str = 0) -> Habit:
+    """The habit of a match.
+
+    Args:
+        match: the part of the line that the rule recognises.
+        title: the mistake, by the name of the construct.
+        help: advice in words.
+        write: the lines to write instead.
+        group: the group of the match that the message marks.
+    """
+    return Habit(title, (help,), write, match.span(group))
+
+
+def replaced(line: str, match: re.Match[str], new: str) -> str:
+    """The line with another text in place of a match."""
+    return line[: match.start()] + new + line[match.end() :]
+
+
+def split(text: str) -> list[str]:
+    """The parts of a text between its commas outside of brackets."""
+    parts, depth, begin = [], 0, 0
+    for place, character in enumerate(text):
+        depth += (character in "([") - (character in ")]")
+        if character == "," and depth == 0:
+            parts.append(text[begin:place].strip())
+            begin = place + 1
+    return [*parts, text[begin:].strip()] if text.strip() else []
+
+
+def closing(line: str, opening: int) -> int:
+    """The position of the bracket that closes the one at `opening`; -1 without one."""
+    depth = 0
+    for place in range(opening, len(line)):
+        depth += (line[place] in "([") - (line[place] in ")]")
+        if depth == 0:
+            return place
+    return -1
