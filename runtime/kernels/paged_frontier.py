@@ -50,7 +50,7 @@ def pages_of(bits, edged, firsts, count, n, wanted):
 
 
 def pages_of_longs(bits, longs, count, segment_pages, wanted):
-    """Set wanted[p] for all pages with segments of the long vertices in a bitmap."""
+    """Set wanted[p] for each page p that holds a segment of a long vertex whose bit in `bits` is set."""
     for i in range(count):
         if has(bits, longs[3 * i]):
             for s in range(longs[3 * i + 1], longs[3 * i + 2]):

@@ -31,8 +31,8 @@ names the others:
     near:starts   u64[n + 1], the offsets of the rows in near:neighbours, u32, which has the distinct neighbours of each
                   vertex in either direction, without self-loops
 
-A row of PAGE_WORDS words describes a page, a row of BLOCK_WORDS a strip of cache blocks, and a row of ROW_WORDS a page
-on a GPU.
+Tables of words describe the pieces of a graph: PAGE_WORDS words for each page on a CPU, ROW_WORDS words for each page
+on a GPU, and BLOCK_WORDS words for each strip of cache blocks.
 runtime/plan/layouts/pass_words.py has the arrays that passes on a CPU use in addition to the frame.
 """
 

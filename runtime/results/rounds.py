@@ -1,4 +1,4 @@
-"""The rounds of a run: a tuple that can be drawn."""
+"""The rounds of a run, as a tuple with a method `plot`."""
 
 from __future__ import annotations
 

@@ -233,7 +233,7 @@ where far > 2:
 
 
 def _around(change: Callable[[s.Stage], s.Stage]) -> s.Schedule:
-    """Return the schedule of AROUND with changed passes. Only the activity of its loop reads the mask."""
+    """Return the schedule of AROUND with changed passes. Its mask is read by the activity of the loop only."""
     whole = schedule(ir(AROUND))
     return replace(whole, steps=tuple(change(step) if isinstance(step, s.Stage) else step for step in whole.steps))
 

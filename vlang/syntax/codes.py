@@ -1,4 +1,4 @@
-"""The registry of diagnostics: one row for each code. Every message has the code of its row.
+"""The registry of diagnostics: one row for each code. A message shows the code under which it is registered here.
 
 To add a diagnostic, add a row here, a page docs/diagnostics/CODE.md and a wrong program tests/mistakes/CODE/page.vp.
 `python -m tests.docs.diagnostics` writes the index and the examples of the pages.

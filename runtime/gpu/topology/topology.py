@@ -262,7 +262,7 @@ class Topology:
     def _bring(
         self, table: Table, part: Part, awaited: set[int], begin: Event, views: PageViews | None = None
     ) -> tuple[Slot, Stream]:
-        """Find or fill the slot of a page; returns the slot, and the stream with the last copy of its arrays.
+        """Find or fill the slot of a page. Return the slot, and the stream to which its latest copy was issued.
 
         `views` holds the page if it was read from disk. All arrays of such a page are copied, so that another `Use`
         does not read the page again.

@@ -135,7 +135,7 @@ class Packing:
         return rows * self.row + nbytes * self.byte
 
     def learn(self, rows: int, nbytes: int, seconds: float) -> None:
-        """Correct the speed by a gather that took `seconds`.
+        """Correct the estimated speed, given that a gather took `seconds`.
 
         One gather changes the speed at most by a factor of sqrt(2).
         """

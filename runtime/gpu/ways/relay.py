@@ -100,7 +100,7 @@ class Relay:
         """The maximum number of supersteps in the next launch, after `done` supersteps.
 
         If a loop might never end, the engine compares states at intervals to find a repetition (see CycleWatch). It
-        copies the state whenever `done` is a power of two, so no launch continues beyond such a number.
+        copies the state after 1, 2, 4, 8, ... supersteps, so a launch ends at the next of these numbers at the latest.
         """
         most = min(_ROWS, asked or _ROWS)
         if self._spec.asynchronous or self._spec.limit is not None:

@@ -47,7 +47,7 @@ def refuse_early(program: Program, options: Options) -> None:
 
 
 def starts_ranks(options: Options) -> bool:
-    """Whether a run starts the ranks of its option `cluster`: by Ray, or because this process is in no MPI job."""
+    """Whether a run starts the ranks of its option `cluster`: always on Ray; with MPI, unless a job did it."""
     return is_ray(options.cluster) or (isinstance(options.cluster, int) and not launched_ranks())
 
 

@@ -232,7 +232,7 @@ def _strict_zero(body: f.Expr, domain: str) -> frozenset[str]:
 
 
 def _nonzero(expr: f.Expr, domain: str) -> bool:
-    """Whether a divisor is never 0: a literal, or a degree of the neighbour that counts the edge itself."""
+    """Whether a divisor is never 0: a literal, or a degree of the neighbour (which includes this edge)."""
     if isinstance(expr, f.Op) and expr.op == "cast":
         return _nonzero(expr.args[0], domain)
     if isinstance(expr, f.Const):
