@@ -24,6 +24,8 @@ __all__ = ["shrunk"]
 
 Fails = Callable[[Fuzzed], bool]
 
+_NUMBERS = "biuf"  # the kinds of dtypes of numbers and bools
+
 
 def shrunk(case: Fuzzed, fails: Fails, tries: int = 400) -> Fuzzed:
     """Return the smallest failing case found within a number of tries."""
@@ -108,18 +110,20 @@ def _with_edges(case: Fuzzed, kept: Any, columns: dict[str, Any]) -> Fuzzed:
 
 
 def _smaller_values(case: Fuzzed) -> Iterator[Fuzzed]:
-    """Yield cases with 0 or 1 in parameters, columns and fields."""
+    """Yield cases with 0 or 1 in parameters, columns and fields of numbers."""
     for name, value in case.params.items():
         simpler: tuple[Any, ...] = ([], value[1:]) if isinstance(value, list) else (0, 1)
+        if isinstance(value, str):  # a name or a time
+            continue
         for simple in simpler:
             if value != simple and (not isinstance(value, list) or len(simple) < len(value)) and value not in (0,):
                 yield replace(case, params={**case.params, name: simple})
     for name, values in case.fields.items():
-        if np.any(values):
+        if values.dtype.kind in _NUMBERS and np.any(values):
             yield replace(case, fields={**case.fields, name: np.zeros_like(values)})
     src, _, columns = listed_once(case.graph)
     for name, values in columns.items():
-        if np.any(values != 1):
+        if values.dtype.kind in _NUMBERS and np.any(values != 1):
             yield _with_edges(case, np.arange(len(src)), {**columns, name: np.ones_like(values)})
 
 

@@ -71,7 +71,8 @@ def test_a_planted_bug_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch, 
             patch.setattr(operators, "binary", wrong)
             return _outcome(case) != good
 
-    failing = next(case for made in _programs(14, 60) for case in variants(made, 2) if fails(case))
+    numeric = [made for made in _programs(14, 60) if "category" not in made.text]  # the positions of names are integers
+    failing = next(case for made in numeric for case in variants(made, 2) if fails(case))
     least = shrunk(failing, fails)
     kept = load_case(save_case(least, tmp_path, "planted", "an example"))
     assert fails(kept)

@@ -7,6 +7,7 @@ compared, minimised and added. "real" may be rounded (roots, quotients) and is n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -23,6 +24,16 @@ EXACT = ("int", "i64", "u8", "bool", "vertex", "float")
 
 # for each kind, the other kinds that may be used in its place
 _WIDENS = {"i64": ("i64", "int"), "real": ("real", "float")}
+_OPERATION = re.compile(r"[^A-Za-z]*\d\)* (?:[-+*/%&|^]|\*\*|//|<<|>>) [^A-Za-z]*")
+
+
+def _without_literals(text: str) -> str:
+    """Return the first literal of an operation on literals alone, whose result might not fit its type (V106)."""
+    if _OPERATION.fullmatch(re.sub(r"0x[0-9a-f]+", "9", text)) is None:
+        return text
+    number = re.search(r"0x[0-9a-f]+|\d+", text)
+    assert number is not None
+    return number[0]
 
 
 @dataclass(frozen=True)
@@ -142,7 +153,7 @@ class Expressions:
         }
         if kind in makers:
             return makers[kind](scope, depth - 1)
-        return self._integer(kind, scope, depth - 1)
+        return _without_literals(self._integer(kind, scope, depth - 1))
 
     def _integer(self, kind: str, scope: Scope, depth: int) -> str:
         def part() -> str:

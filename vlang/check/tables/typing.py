@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from operator import add, and_, floordiv, lshift, mod, mul, or_, pow, rshift, sub, xor
 
 from vlang.syntax import tree as t
 from vlang.times import time_of
@@ -30,6 +31,11 @@ __all__ = [
     "a", "as_read", "comparable", "concrete", "holds", "item", "kind_of", "kinds_spoken", "misfit", "numeric", "spoken",
     "unified", "with_item",
 ]
+
+_EXACT = {"+": add, "-": sub, "*": mul, "//": floordiv, "%": mod, "**": pow, "<<": lshift, ">>": rshift,
+          "&": and_, "|": or_, "^": xor}
+_FAR = 1 << 200  # beyond this, literals are not computed with
+_LONGEST = 200  # the largest exponent, and the longest shift
 
 _SPOKEN = {"int": "integers", "float": "floats", "bool": "bools", "vertex": "vertices", "category": "categories",
            "time": "times", "vector": "vectors", "tuple": "tuples"}
@@ -161,10 +167,10 @@ def _infinite(expr: t.Expr) -> bool:
     return isinstance(expr, t.Literal) and (expr.text == "inf" or isinstance(expr.value, str))
 
 
-def _literals(expr: t.Expr, target: Type, negative: bool) -> Iterator[tuple[t.Literal, bool, Scalar]]:
-    """The literals of an expression that are converted to `target`.
+def _literals(expr: t.Expr, target: Type, negative: bool) -> Iterator[tuple[t.Literal | t.Binary, bool, Scalar]]:
+    """The literals of an expression that are converted to `target`, and operations on integer literals alone.
 
-    Yields three items for each literal: the literal, whether it is negated, and the type to which it is converted.
+    Yields three items for each: the expression, whether it is negated, and the type to which it is converted.
     """
     if isinstance(expr, t.TupleExpr) and isinstance(target, Tuple):
         for part, goal in zip(expr.items, target.items, strict=False):
@@ -173,7 +179,7 @@ def _literals(expr: t.Expr, target: Type, negative: bool) -> Iterator[tuple[t.Li
     scalar = item(target)
     if scalar is None:
         return
-    if isinstance(expr, t.Literal):
+    if isinstance(expr, t.Literal) or (isinstance(expr, t.Binary) and _exact(expr) is not None):
         yield expr, negative, scalar
     elif isinstance(expr, t.Unary) and expr.op == "-":
         yield from _literals(expr.value, target, not negative)
@@ -188,16 +194,36 @@ def _literals(expr: t.Expr, target: Type, negative: bool) -> Iterator[tuple[t.Li
             yield from _literals(part, target, negative)
 
 
-def _unfit(literal: t.Literal, negative: bool, goal: Scalar) -> str | None:
-    value = literal.value
+def _exact(expr: t.Expr) -> int | None:
+    """The exact value of an operation on integer literals alone; None for other expressions and for `1 // 0`."""
+    if isinstance(expr, t.Literal):
+        return expr.value if isinstance(expr.value, int) and not isinstance(expr.value, bool) else None
+    if isinstance(expr, t.Unary):
+        value = _exact(expr.value) if expr.op == "-" else None
+        return None if value is None else -value
+    if not isinstance(expr, t.Binary) or expr.op not in _EXACT:
+        return None
+    left, right = _exact(expr.left), _exact(expr.right)
+    if left is None or right is None or abs(left) > _FAR or abs(right) > _FAR:
+        return None
+    if expr.op in ("**", "<<", ">>"):
+        right = min(right, _LONGEST)  # the result is out of every type's range already
+        if right < 0:
+            return None
+    return None if expr.op in ("//", "%") and right == 0 else _EXACT[expr.op](left, right)
+
+
+def _unfit(literal: t.Literal | t.Binary, negative: bool, goal: Scalar) -> str | None:
+    value = literal.value if isinstance(literal, t.Literal) else _exact(literal)
     if goal.named:
-        return _unnamed(literal, goal)
+        return _unnamed(literal, goal) if isinstance(literal, t.Literal) else None
     if isinstance(value, str):
         return None
     if not goal.integral or goal.weak or isinstance(value, bool) or value is None:
         return None
     if isinstance(value, float):
-        return f"{goal} has no `inf`" if goal.kind == "uint" and literal.text == "inf" else None
+        infinite = isinstance(literal, t.Literal) and literal.text == "inf"
+        return f"{goal} has no `inf`" if goal.kind == "uint" and infinite else None
     signed = -value if negative else value
     if not goal.lowest <= signed <= goal.highest:
         return f"{signed} does not fit {goal} ({goal.lowest} to {goal.highest})"

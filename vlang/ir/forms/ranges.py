@@ -222,7 +222,7 @@ class Ranges:
             return args[0]
         if expr.op == "common":
             return limited(0, self.common, kind.type)
-        if expr.op == "ordinal":
+        if expr.op == "ordinal" or (expr.op == "between" and not expr.data):  # between: a number of parallel edges
             return limited(0, self.sizes.row, kind.type)
         if expr.op == "len":
             return limited(0, self.sizes.vertices, kind.type)
