@@ -15,9 +15,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from vlang.check.laws.domain import Interval, domain_of, parameter_domains, parameter_values
-from vlang.check.laws.evaluate import Array, Evaluator, Operand, Unsupported, converted, dtype_of, stored
+from vlang.check.laws.domain import domain_of, parameter_domains, parameter_values
+from vlang.check.laws.evaluate import Array, Evaluator, Operand, Unsupported, converted, stored
 from vlang.check.laws.exhaustion import at, broken_triples
+from vlang.check.laws.operands import all_values, random_integers, random_values, special_values
 from vlang.check.laws.solver import Found, solve
 from vlang.check.laws.symbolic import installed
 from vlang.check.tables.checked import Laws, Symbol
@@ -29,7 +30,6 @@ from vlang.types import BOOL, I64, Scalar, Tuple
 
 __all__ = ["judge_reduction"]
 
-_RANDOM_TRIPLES = 20_000
 _TOLERANCE = 1e-9
 _IDEMPOTENT = frozenset({"min", "max", "and", "or", "&", "|"})
 Pool = tuple[Operand, Operand, Operand]
@@ -250,18 +250,18 @@ class _Trial:
         """Pools of special triples of operands (all pairs of the values of a small type), and of random triples."""
         scalars = self._scalars()
         if self.exhaustive:
-            values = [_all_values(s, d) for s, d in zip(scalars, self.domain, strict=True)]
+            values = [all_values(s, d) for s, d in zip(scalars, self.domain, strict=True)]
             self.rows = sorted(itertools.product(*values), key=lambda row: [(abs(v), v < 0) for v in row])
             few = self._triples(self.rows[:9])  # first, so that a counterexample is small
             first, second = np.indices((len(self.rows),) * 2).reshape(2, -1)
             every = self._columns(self.rows)
             return [few, (at(every, first), at(every, second), at(every, second))], []
-        special = [_special(s, d, i) for s, d, i in zip(scalars, self.domain, self._identities(), strict=True)]
+        special = [special_values(s, d, i) for s, d, i in zip(scalars, self.domain, self._identities(), strict=True)]
         rows = list(itertools.product(*special))
         rng = np.random.default_rng(20_000)
         special_rows = self._triples(rows) if len(rows) ** 3 <= 1_000_000 else self._drawn(special, rng)
         drawn = []
-        for draw in (_random_integers, _random_values):
+        for draw in (random_integers, random_values):
             columns = [[self._cast(draw(s, d, rng), s) for s, d in zip(scalars, self.domain, strict=True)]
                        for _ in range(3)]
             drawn.append(self._operands(columns))
@@ -295,50 +295,6 @@ class _Trial:
     def _operands(self, columns: list[list[Array]]) -> Pool:
         made = [tuple(parts) if isinstance(self.type, Tuple) else parts[0] for parts in columns]
         return made[0], made[1], made[2]
-
-
-def _all_values(scalar: Scalar, domain: Interval) -> list[Any]:
-    if scalar == BOOL:
-        return [False, True]
-    dtype_of(scalar)
-    return [v for v in range(scalar.lowest, scalar.highest + 1) if domain.holds(v)]
-
-
-def _special(scalar: Scalar, domain: Interval, identity: Any) -> list[Any]:
-    """The special values of a domain: the identity, extreme values, infinities, and small numbers of both signs."""
-    values: list[Any]
-    if scalar == BOOL:
-        return [False, True]
-    if scalar.floating:
-        values = [0.0, -0.0, 1.0, -1.0, 2.0, float("inf"), float("-inf"), identity, domain.low, domain.high]
-    else:
-        dtype_of(scalar)
-        edges = [2**31 - 1, -(2**31)] if scalar.bits == 64 else []
-        values = [0, 1, -1, 2, identity, scalar.highest, *edges, *([scalar.lowest] if scalar.kind == "int" else [])]
-        values += [int(v) for v in (domain.low, domain.high) if np.isfinite(v)]
-        values = [v for v in values if scalar.lowest <= v <= scalar.highest]
-    inside = [v for v in values if domain.holds(v)]
-    unique = {(v, str(v)): v for v in inside}
-    return list(unique.values()) or [identity]
-
-
-def _random_integers(scalar: Scalar, domain: Interval, rng: np.random.Generator) -> Array:
-    if scalar == BOOL:
-        return rng.integers(0, 2, _RANDOM_TRIPLES).astype(bool)
-    low = max(domain.low, -9 if scalar.kind != "uint" else 0)
-    high = min(domain.high, low + 18)
-    return np.clip(np.floor(rng.uniform(low, high + 1, _RANDOM_TRIPLES)), low, high)
-
-
-def _random_values(scalar: Scalar, domain: Interval, rng: np.random.Generator) -> Array:
-    if scalar == BOOL:
-        return rng.integers(0, 2, _RANDOM_TRIPLES).astype(bool)
-    if scalar.floating:
-        low, high = max(domain.low, -20.0), min(domain.high, max(domain.low, -20.0) + 40.0)
-        return rng.uniform(low, high, _RANDOM_TRIPLES)
-    low_int = int(max(domain.low, -1000 if scalar.kind != "uint" else 0))
-    high_int = int(min(domain.high, low_int + 100_000, scalar.highest - 1))
-    return rng.integers(low_int, high_int + 1, _RANDOM_TRIPLES)
 
 
 # --------------------------------------------------------------- counterexamples
