@@ -213,6 +213,11 @@ class Options:
         "choice", "auto|pages|direct|compact",
         "How supersteps over few vertices reach edges in host memory: by cost, as whole pages, read where they lie, or "
         "(pushes only) as rows that the CPU gathers.", devices="gpu", research=True))
+    dispatch: str = field(default="gpu", metadata=_about(
+        "dispatch", "gpu|alpha|K/P",
+        "Who takes streamed pages in a full pass: gpu, the GPU alone; alpha, GPU and CPU together, by measured times; "
+        "or the CPU the last K of P pages. Where floats are added, alpha chooses one split for the run; "
+        "`notes` of the result has it as K/P.", devices="gpu", research=True, decides=True))
     exchange: str = field(default="auto", metadata=_about(
         "choice", "auto|ms|vr|all",
         "What several GPUs send each other: ms, the values that the other GPU reads; vr, if they have changed; "

@@ -72,7 +72,7 @@ class GpuMachine:
         self.load([("set_words", "", ()), ("row_blocks", "", ()), *every_run(plan, self.folding)])
         self._state = GpuState(device, plan, graph.n, self.blocks, self._set_words)
         self._parts = Resident(device, graph.device_copies)
-        self.passes: FullPasses = (ListedPasses if options.kernel == EDGE_LIST else FullPasses)(self)
+        self.passes = self.full_passes()
         try:
             with self._parts.opening():
                 self._put_tables()
@@ -81,6 +81,10 @@ class GpuMachine:
             self.passes.close()
             self._parts.close()
             raise
+
+    def full_passes(self) -> FullPasses:
+        """The object that runs full passes, before it is opened."""
+        return (ListedPasses if self.options.kernel == EDGE_LIST else FullPasses)(self)
 
     def _put_tables(self) -> None:
         """Copy to the device the vertex tables that the plan reads, unless an earlier run left them there."""

@@ -111,6 +111,7 @@ class StageSpec:
         refused: name of a way -> the reason why the pass cannot run that way.
         fused: the work that is fused into a full pass on a CPU; None without such work.
         near: the slots of the arrays over vertices that its kernels read at neighbours.
+        arrays: the slots of all arrays that its kernels access.
     """
 
     name: str
@@ -130,6 +131,7 @@ class StageSpec:
     refused: Mapping[str, str] = field(default_factory=dict)
     fused: Fused | None = None
     near: tuple[str, ...] = ()
+    arrays: tuple[str, ...] = ()
 
     @property
     def side(self) -> str | None:

@@ -59,6 +59,11 @@ def refuse_policy(plan: Plan, options: Options) -> None:
     if reason:
         raise BindError(f"policy={options.policy!r} cannot run {plan.name}: {reason}; choose another policy, or leave "
                         "it out")
+    inexact = [stage.name for stage in plan.stages if stage.domain is not None and stage.gpu and not stage.gpu.exact]
+    if options.dispatch != "gpu" and options.deterministic and inexact:
+        raise BindError(f"dispatch={options.dispatch!r} cannot run {plan.name} with deterministic=True: pass "
+                        f"{inexact[0]} adds floats, and the CPU adds them in another order than the GPU; leave one of "
+                        "them out, or ask for dispatch=\"gpu\"")
     listed = listed_only(plan, options.deterministic) if options.kernel == "edge-list" else ""
     if listed:
         raise BindError(f"kernel='edge-list' cannot run {plan.name}: {listed}; choose another kernel, or leave it out")

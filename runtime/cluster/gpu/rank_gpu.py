@@ -36,7 +36,7 @@ class RankGpuMachine(GroupMachine):
 
     def notes(self) -> tuple[str, ...]:
         """A sentence about the exchange between the ranks so far."""
-        return (f"exchange {self._exchange.name}: {self._exchange.note()}",)
+        return (*self.alone(), f"exchange {self._exchange.name}: {self._exchange.note()}",)
 
     def array(self, slot: str) -> NDArray[Any]:
         """The values of a vertex array for the whole graph, collected from all ranks."""
