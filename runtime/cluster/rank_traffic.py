@@ -24,7 +24,7 @@ _COUNTS = 32  # bytes of the four counts of a pass
 
 @dataclass(frozen=True)
 class LoopTraffic:
-    """What all ranks together send in a superstep of a loop.
+    """The bytes that all ranks together send in a superstep of a loop.
 
     Attributes:
         line: the line of the loop in the program.

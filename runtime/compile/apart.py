@@ -160,7 +160,7 @@ def serve() -> None:
 
 
 def _answer(taken: Any, data: bytes) -> bool:
-    """Write and flush; returns whether the reader is there."""
+    """Write and flush; returns whether the reader still exists."""
     try:
         taken.write(data)
         taken.flush()

@@ -44,7 +44,7 @@ class CycleWatch:
 
     @property
     def numbers(self) -> dict[str, int]:
-        """The superstep at which the state was copied (-1 without a copy), and the counts of this superstep."""
+        """The superstep at which the state was copied (-1 if there is no copy), and the counts of this superstep."""
         known = self._kept is not None
         return {"kept_at": self._kept_at if known else -1, "kept_changed": self._kept_stats.changed,
                 "kept_active": self._kept_stats.active}
@@ -56,7 +56,7 @@ class CycleWatch:
 
     @property
     def kept(self) -> object:
-        """The copy, as `Machine.keep` returned it; None without a copy."""
+        """The copy, as `Machine.keep` returned it; None if there is no copy."""
         return self._kept
 
     def keep(self, kept: object, numbers: Mapping[str, int]) -> None:

@@ -127,7 +127,8 @@ class State:
             raise named(error, f"the fields of {plan.name} for {n:,} vertices") from None
 
     def _zeros(self, slot: str, count: int, dtype: str, begun: bool = True) -> NDArray[Any]:
-        """Allocate the array of a slot, in memory or in windows. An array in memory is cleared only if `begun`."""
+        """Allocate the array of a slot, in memory or in windows. An array in memory is cleared only if `begun` is true.
+        """
         if self.windows is not None and slot in self._in_order:
             if dtype == "u8":
                 return self.windows.zeros(-(-count // 8), np.uint64).view(np.uint8)[:count]

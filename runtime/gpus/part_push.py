@@ -161,7 +161,7 @@ class PartPush(PushLoop):
         return int(self._control[f"piled[{self._control['pile']}]"]) if self._priority else 0
 
     def word(self, name: str) -> int | float:
-        """A word of the state of the loop, as of the end of the last superstep."""
+        """A word of the state of the loop, with its value after the last superstep."""
         found: int | float = self._control[name]
         return found
 

@@ -102,7 +102,7 @@ class Components(CpuWay):
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
         """The bytes of the forest.
 
-        For edges in memory, also the bytes of a second neighbour per vertex and of the tasks.
+        If the edges are in memory, the result includes a second neighbour per vertex and the tasks.
         """
         return 4 * shape.n if shape.streamed else 8 * shape.n + 16 * shape.n
 

@@ -319,7 +319,7 @@ class PushLoop(FrontierLoop):
         self._frontier = _Frontier(entries, active, edges)
 
     def _found(self) -> None:
-        """Make the vertices that changed in a push the frontier."""
+        """Take the vertices that changed in a push as the next frontier."""
         entries, active, edges = self._counts.tolist()
         self._queues.reverse()
         self._frontier = _Frontier(entries, active, edges)

@@ -58,7 +58,7 @@ class IdTable:
         kind: the kind of ids: consecutive, signed, unsigned or text.
         base: the smallest id if ids are consecutive, else 0.
         sections: the arrays to store: IDS, or ID_BYTES and ID_ENDS, or none for consecutive ids.
-        ends: the first and the last id; (None, None) without vertices.
+        ends: the first and the last id; (None, None) if there are no vertices.
     """
 
     kind: IdKind

@@ -110,7 +110,7 @@ def _number(run: Run, node: t.Call, at: Sight) -> _Advice | None:
 
 
 def _column_of(run: Run, node: t.Call, at: Sight) -> _Advice | None:
-    """Return the advice on `degree(u)`, `x(u)` and `weight(u, v)`, which are fields in the notation of a function."""
+    """Return the advice on `degree(u)`, `x(u)` and `weight(u, v)`, which write a field as if it were a function."""
     if not node.args or not all(_is_vertex(arg, at) for arg in node.args):
         return None
     symbol = at.scope.find(node.name)
@@ -197,7 +197,7 @@ def _best(run: Run, node: t.Call, at: Sight) -> _Advice | None:
 
 
 def _sets(run: Run, node: t.Call, at: Sight) -> _Advice | None:
-    """`set(self.neighbors)`, and `len(set(neighbors(u)) & set(neighbors(self)))`."""
+    """Return the advice on `set(self.neighbors)`, and on `len(set(neighbors(u)) & set(neighbors(self)))`."""
     if node.name not in ("set", "frozenset") or len(node.args) != 1:
         return None
     title = f"there is no function `{node.name}`: neighbours are no sets"
@@ -213,7 +213,7 @@ def _sets(run: Run, node: t.Call, at: Sight) -> _Advice | None:
 
 
 def _owner_of_set(run: Run, side: t.Expr) -> str:
-    """`u` of `set(neighbors(u))` or `set(u.neighbors)`; "" for other expressions."""
+    """The name `u` in `set(neighbors(u))` or `set(u.neighbors)`; "" for other expressions."""
     inner = side.args[0] if isinstance(side, t.Call) and side.name in ("set", "frozenset") and side.args else None
     owner = inner.args[0] if isinstance(inner, t.Call) and len(inner.args) == 1 else \
         inner.value if isinstance(inner, t.Member) else None

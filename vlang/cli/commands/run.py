@@ -299,7 +299,9 @@ def _as_options(text: str) -> str:
 def _write(
     result: Result, output: str | None, top: int, as_json: bool, quiet: bool, mine: Iterable[int], parts: int
 ) -> None:
-    """Write the values of a result to a file or, of `parts` part files, to the files `mine`; print the rest."""
+    """Write the values of a result to a file or, if the output is a folder of `parts` part files, to the part files
+    `mine`. Print the remaining values.
+    """
     count = len(result) if result.final is None else int(result.final.sum())
     if output == "-":
         result.to_csv(sys.stdout)
