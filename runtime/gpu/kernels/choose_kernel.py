@@ -2,8 +2,8 @@
 
 The kernels differ in how the edges of a row (the edges of one vertex) are distributed over lanes. For every kernel
 except "edge", the bits of a result depend only on the edges of the vertex, not on timing or page boundaries. "edge"
-combines contributions by atomic operations. Their order changes the bits of float sums, but not of integers, minima and
-maxima.
+combines contributions by atomic operations. The order of these operations changes the bits of float sums, but not the
+bits of integers, minima and maxima.
 
 The kernels are:
 - "thread": one thread processes a row (CSR-scalar; Bell, Garland, SC'09).
