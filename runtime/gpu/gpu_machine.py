@@ -330,7 +330,9 @@ class GpuMachine:
         self.passes.over_pages(kind, stage, transfer, launch)
 
     def sorted_queue(self, kind: str, stage: StageSpec | None, queue: int, count: int, target: int) -> Sliced:
-        """Sort a queue by the page and the transfer of its edges (see `SparseMachine`)."""
+        """Sort the entries of a queue by the page of their edges, and by the transfer of this page (see
+        `SparseMachine`).
+        """
         return self.passes.sorted_queue(kind, stage, queue, count, target)
 
     def over_slices(self, kind: str, stage: StageSpec | None, sliced: Sliced, launch: OneSlice) -> None:

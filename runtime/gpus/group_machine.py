@@ -137,7 +137,7 @@ class GroupMachine:
             part.merge(spec)
 
     def _pads(self, fold: Fold) -> Iterator[Move]:
-        """The copies of vertices in the first block of a GPU that other GPUs own."""
+        """The copies of the vertices that lie in the first block of a GPU and that other GPUs own."""
         slots = self._folded(fold)
         for rank, part in enumerate(self._parts):
             ranges = part.numbers.ranges
