@@ -334,7 +334,9 @@ class GpuMachine:
         self.passes.over_pages(kind, stage, transfer, launch)
 
     def sorted_queue(self, kind: str, stage: StageSpec | None, queue: int, count: int, target: int) -> Sliced:
-        """Sort a queue by the page and the transfer of its edges (see `SparseMachine`)."""
+        """Sort the entries of a queue by the page of their edges, and by the transfer of this page (see
+        `SparseMachine`).
+        """
         return self.passes.sorted_queue(kind, stage, queue, count, target)
 
     def over_slices(self, kind: str, stage: StageSpec | None, sliced: Sliced, launch: OneSlice) -> None:
@@ -351,7 +353,7 @@ class GpuMachine:
         return next(loop for loop in begun if loop is not None)
 
     def begin_sweep(self, spec: SweepSpec) -> MaskedSweep:
-        """Begin a sweep. Its passes are full passes with a mask."""
+        """Begin a sweep. The passes of the sweep are full passes with a mask."""
         return MaskedSweep(spec, self)
 
     # ------------------------------------------------------------------------- copies

@@ -127,7 +127,7 @@ class GroupMachine:
         return GroupLoop(self, spec, start)
 
     def begin_sweep(self, spec: SweepSpec) -> MaskedSweep:
-        """Begin a sweep. Its passes are full passes with a mask."""
+        """Begin a sweep. The passes of the sweep are full passes with a mask."""
         return MaskedSweep(spec, self)
 
     # ------------------------------------------------------------------------------------------- reductions
@@ -142,7 +142,7 @@ class GroupMachine:
             part.merge(spec)
 
     def _pads(self, fold: Fold) -> Iterator[Move]:
-        """The copies of vertices in the first block of a GPU that other GPUs own."""
+        """The copies of the vertices that lie in the first block of a GPU and that other GPUs own."""
         slots = self._folded(fold)
         for rank, part in enumerate(self._parts):
             ranges = part.numbers.ranges

@@ -31,7 +31,7 @@ GARAPH = _Garaph(
         ),
     },
     left_out=(
-        "supersteps over few active vertices on the CPU alone, by notify-pull (5.1): both devices pull in each superstep",
+        "supersteps over few active vertices on the CPU alone, by notify-pull (5.1): both devices pull in all of them",
         "pages of 1/N of GPU memory for N streams (2.1): pages have 8 to 16 MiB",
         "a hash that chooses the disk of a page (2.2): page k of a file on D disks is on disk k mod D",
         "asynchronous execution of loops that add up (2.2): only loops under rule A run in place",

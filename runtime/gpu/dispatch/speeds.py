@@ -22,7 +22,7 @@ class Speeds:
     Attributes:
         cpu: seconds per edge on the CPU.
         gpu: seconds per edge on the GPU, copies included.
-        measured: whether the CPU's time has been measured; until then it is an estimate for one core times their number.
+        measured: whether the CPU's time has been measured; until then it is an estimate from the time of one core.
     """
 
     cpu: float
