@@ -200,8 +200,9 @@ class Options:
         "of floats, the others change no result.", research=True, decides=True))
     kernel: str = field(default="auto", metadata=_about(
         "kernel", "NAME",
-        "How a GPU pulls: auto, thread, virtual-warp-2 to virtual-warp-32, warp-segmentation, stream or edge; or "
-        "edge-list, for all passes over the edges in the order of their file, which are then not sorted.",
+        "How a GPU pulls: auto, thread, virtual-warp-2 to virtual-warp-32, warp-segmentation, stream or edge; "
+        "density, for each page thread or virtual-warp-32; or edge-list, for all passes over the edges in the order of "
+        "their file, which are then not sorted.",
         devices="gpu", research=True))
     replication: str | int = field(default="auto", metadata=_about(
         "replication", "auto|none|garaph|R",
