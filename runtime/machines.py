@@ -181,7 +181,7 @@ def _on_gpus(plan: Plan, graph: Graph, options: Options) -> Iterator[Opened]:
             devices[-1].cache = options.device_cache
         exchange, why = choose_exchange(options.exchange, devices)
         parts = []
-        for device, part in zip(devices, cut_graph(plan, graph, len(names))):
+        for device, part in zip(devices, cut_graph(plan, graph, len(names), options.strategy == "p")):
             parts.append(PartMachine(device, plan, part, options, graph, exchange))
             stack.callback(parts[-1].close)
         machine = GroupMachine(parts, exchange)

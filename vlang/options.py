@@ -220,6 +220,10 @@ class Options:
         "Who takes streamed pages in a full pass: gpu, the GPU alone; alpha, GPU and CPU together, by measured times; "
         "or the CPU the last K of P pages. Where floats are added, alpha chooses one split for the run; "
         "`notes` of the result has it as K/P.", devices="gpu", research=True, decides=True))
+    strategy: str = field(default="auto", metadata=_about(
+        "choice", "auto|s|p",
+        "The state on each of several GPUs: s, of its own vertices and their neighbours; p, of all vertices; auto is "
+        "s. Never changes a result.", devices="gpu", research=True))
     exchange: str = field(default="auto", metadata=_about(
         "choice", "auto|ms|vr|all",
         "What several GPUs send each other: ms, the values that the other GPU reads; vr, if they have changed; "
