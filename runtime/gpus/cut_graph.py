@@ -19,7 +19,7 @@ STEP = 32
 """Ranges begin at multiples of a warp. So a warp of `pull_segmented` has the same vertices as in the whole graph."""
 
 _PARTS: WeakKeyDictionary[Graph, dict[Any, tuple[LocalGraph, ...]]] = WeakKeyDictionary()
-"""The parts of each graph, by directions, columns, number of parts, and kind of mirrors. Parts hold no reference to it."""
+"""The parts of each graph, by directions, columns, number of parts and mirrors. Parts do not refer to the graph."""
 
 
 def cut_graph(plan: Plan, graph: Graph, count: int, replicated: bool = False) -> tuple[LocalGraph, ...]:

@@ -15,7 +15,7 @@ GTS = Policy(
             Choice("transfer", "pages", "topology is copied, as whole pages (3.1)", True),
             Choice("streams", 32, "speed grows up to 32 streams (3.2, figure 10)"),
             Choice("kernel", "density", "a thread or a warp for a vertex, by the density of its page (6.2)"),
-            Choice("strategy", "p", "all state on each of several GPUs, which share the pages (4.1); s cuts the state (4.2)"),
+            Choice("strategy", "p", "each of several GPUs has all state, and a share of the pages (4.1)"),
         ),
     },
     left_out=(
