@@ -110,12 +110,15 @@ class DispatchedPasses(FullPasses):
         topology, units, taken = self.topologies[stage.domain or "in"], self._units[stage.domain or "in"], self._of(one)
         last = self._last(one, units, taken)
         pages = PageDeque(units, topology.order(), last)
-        self._fetch(one, 0 if last is None else _low(units, last))
-        front, begin = pages.front(), time.perf_counter()
-        work = Task(lambda: self._pull(one, pages))
-        work.begin()
+        self._tell()
+        begin, work = time.perf_counter(), Task(lambda: self._pull(one, pages))
+
+        def start() -> None:
+            self._fetch(one, 0 if last is None else _low(units, last))
+            work.begin()
+
         try:
-            self.sweep(stage, self._from_front(pages, front))
+            self.sweep(stage, self._from_front(pages, start))
             for low, high in _gaps(_ranges(pages.for_cpu), self.machine.n):
                 longs = long_rows(topology.side).longs[:, 0]
                 self.finish(stage, *np.searchsorted(longs, (low, high)).tolist())
@@ -166,6 +169,7 @@ class DispatchedPasses(FullPasses):
     def _try(self, one: SharedStage, unit: Unit, taken: _Record) -> None:
         """Measure the time of a unit on the CPU, whose values are not used: the bits of a run depend on its split."""
         assert self.cpu is not None
+        self._tell()
         self._fetch(one, unit.low)
         for _ in range(2):  # the first time, memory and caches are cold
             begin = time.perf_counter()
@@ -174,15 +178,22 @@ class DispatchedPasses(FullPasses):
             taken.speeds.learn(time.perf_counter() - begin, unit.edges, 0.0, 0)
         taken.alpha = taken.speeds.alpha
 
-    def _from_front(self, pages: PageDeque, unit: Unit | None) -> Iterator[int]:
-        """Yield the pages that the GPU takes, first those of `unit`; waits while enough pages are queued."""
-        device, most = self.machine.device, 1 + (self.machine.options.streams or AUTO_STREAMS)
+    def _from_front(self, pages: PageDeque, start: Callable[[], None]) -> Iterator[int]:
+        """Yield the pages that the GPU takes; waits while enough pages are queued.
+
+        `start` starts the CPU. It is called once, when the GPU has enough to do.
+        """
+        device, most, started = self.machine.device, 1 + (self.machine.options.streams or AUTO_STREAMS), False
         self._queued.clear()
-        while unit is not None:
+        while (unit := pages.front()) is not None:
             yield from range(unit.first, unit.end)
+            if len(self._queued) > most and not started:
+                started = True
+                start()
             while len(self._queued) > most:
                 device.reach(self._queued.popleft())
-            unit = pages.front()
+        if not started:
+            start()
 
     def _page(
         self, stage: StageSpec, gpu: GpuStage, frame: int, row: int, part: Part, stream: Stream | None
@@ -203,13 +214,21 @@ class DispatchedPasses(FullPasses):
                 changed, active = changed + stats.changed, active + stats.active
         return Stats(changed, active), time.perf_counter() - begin
 
-    def _fetch(self, one: SharedStage, low: int) -> None:
-        """Copy to the CPU what it reads, its own values from vertex `low` on; waits for the device."""
-        machine, cpu = self.machine, self.cpu
+    def _tell(self) -> None:
+        """Copy all graph-level values to the CPU; waits for the device."""
+        cpu = self.cpu
         assert cpu is not None
-        for name, bits in machine.state.scalar_bits().items():
+        for name, bits in self.machine.state.scalar_bits().items():
             if f"scalar:{name}" in cpu.state.plan.slots:
                 cpu.put_scalar_bits(name, bits)
+
+    def _fetch(self, one: SharedStage, low: int) -> None:
+        """Copy to the CPU the arrays that it reads, its own values from vertex `low` on.
+
+        Pages of the pass may run on the GPU meanwhile. It writes to other arrays, or in place if the order of updates
+        does not matter.
+        """
+        machine = self.machine
         for slots, first in ((one.whole, 0), (one.own, low)):
             for slot in slots:
                 at, array = self._rows(slot, machine.pointer(slot), first, machine.n)
