@@ -89,7 +89,8 @@ class LocalNumbers:
     def translate(self, vertices: NDArray[Any], table: NDArray[np.uint32]) -> NDArray[np.uint32]:
         """The local numbers of some vertices that are owned or mirrored, given by their numbers in the graph.
 
-        `table`, uint32[n of the graph], is overwritten. It is not used, and may be empty, if the numbers are wide.
+        `table`, uint32[n of the graph], is overwritten. The table is not used, and may be empty, if the numbers are
+        wide.
         """
         if self.ranges.numbers == np.uint64:
             return self._searched(vertices)

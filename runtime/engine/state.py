@@ -91,8 +91,8 @@ class State:
         n: the number of vertices.
         segments: the number of segments of each adjacency direction in use.
         windows: keeps the arrays of `in_order` in files; None if all arrays are in memory.
-        cleared: whether all fields are cleared. This is required if the state may be saved or returned before the first
-            pass.
+        cleared: whether all fields are cleared. Clearing is required if the state may be saved or returned before the
+            first pass.
 
     Raises OutOfMemory if the arrays do not fit, and DiskError.
     """

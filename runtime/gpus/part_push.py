@@ -1,7 +1,8 @@
 """Pushes on one of several GPUs: owned vertices receive contributions from owned vertices and from mirrors.
 
-After a superstep, the queue of the next superstep has only vertices that this GPU owns. Their values are written to the
-outboxes for the GPUs that mirror these vertices. Values from inboxes make mirrors active (boundary.cuh).
+After a superstep, the queue of the next superstep has only vertices that this GPU owns. The values of these vertices
+are written to the outboxes for the GPUs that mirror these vertices. Values from inboxes make mirrors active
+(boundary.cuh).
 """
 
 from __future__ import annotations

@@ -135,8 +135,8 @@ def reads_shares(program: Program, options: dict[str, Any]) -> bool:
     """Whether each rank of a run may read a share of the graph's file, so that the run needs no page file.
 
     A run with checkpoints needs a page file, because a checkpoint names it. A program that requires a simple graph
-    needs one, because it compares edges of different shares. A run under a budget needs one, because the conversion
-    observes the budget.
+    needs a page file, because it compares edges of different shares. A run under a budget needs a page file, because
+    the conversion observes the budget.
     """
     from vlang.runtime.plan.plan import Contract, every_step  # start-up
 

@@ -3,8 +3,8 @@
 The frontier is a bitmap. There are two kinds of supersteps for a wide frontier. In a push (top-down), every worker
 thread marks receivers in its own bitmap without atomic operations. Then the bitmaps are united. In a look (bottom-up),
 every unreached vertex searches its in-edges for a neighbour in the frontier. While the frontier is narrow, one call
-runs many supersteps with queues. vlang.runtime.plan.layouts.reach_words defines the layout of the arrays that workers
-share.
+runs many supersteps with queues. The module vlang.runtime.plan.layouts.reach_words defines the layout of the arrays
+that workers share.
 """
 
 from __future__ import annotations

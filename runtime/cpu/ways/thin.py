@@ -71,8 +71,8 @@ _WAIT = 64  # the maximum number of supersteps without an attempt
 def thin_stage(spec: LoopSpec) -> StageSpec | None:
     """The only step of a loop if thin supersteps can run it, that is, a pass that may skip vertices; otherwise None.
 
-    The result is None for a loop with `until`, because only Python code detects its last superstep. It is also None for
-    a pass with structures, which needs scratch memory of the workers.
+    The result is None for a loop with `until`, because only Python code detects its last superstep. The result is also
+    None for a pass with structures, which needs scratch memory of the workers.
     """
     stage = spec.steps[0] if len(spec.steps) == 1 else None
     if not isinstance(stage, StageSpec) or stage.notify is None or stage.domain is None or not stage.loop_end:

@@ -147,7 +147,8 @@ class PageWriter:
             columns: name -> dtype of each edge column.
             directed: False if every edge is stored in both directions.
             layout: "ids", "degree" or "hubs".
-            disks: folders for the stripes; each stripe holds every len(disks)-th page. () for a single file.
+            disks: folders for the stripes; each stripe holds every len(disks)-th page. The value () means a single
+                file.
             page_bytes: the size in bytes at which a page ends and the next one begins.
 
         Raises:

@@ -106,7 +106,7 @@ class _Range(FileIO):
 
 
 def _nothing(path: Path) -> Window:
-    """A window without text, after which the next file or share of a text begins without the lines before its data."""
+    """A window without text, which marks the beginning of the next file or share of a text."""
     return Window(np.zeros(READ_AHEAD, np.uint8), 0, 1e-9, part=path)
 
 

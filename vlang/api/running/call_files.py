@@ -32,8 +32,8 @@ _GRAPHS: WeakKeyDictionary[Graph, tempfile.TemporaryDirectory[str]] = WeakKeyDic
 
 
 def call_form(program: Program, call: Call) -> Form:
-    """Convert a bound call to values that JSON supports, and arrays. Its graph is written to a page file unless it
-    comes from one.
+    """Convert a bound call to values that JSON supports, and arrays. The graph of the call is written to a page file
+    unless it comes from one.
 
     Raises BindError for arguments that another process cannot receive, and DiskError.
     """

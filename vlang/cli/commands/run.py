@@ -283,7 +283,7 @@ def _check_options(options: dict[str, Any]) -> None:
 
 
 def _refuse_gpus(loaded: Program, options: dict[str, Any]) -> None:
-    """Refuse what several GPUs cannot run, before a graph is read. Raises BindError."""
+    """Refuse programs and options that several GPUs cannot run, before a graph is read. Raises BindError."""
     if options.get("device") == ALL_GPUS or len(device_names(options.get("device", "cpu"))) > 1:
         from vlang.api.arguments.bind_options import check_options  # start-up
         from vlang.api.running.on_gpus import refuse_early  # start-up

@@ -63,7 +63,7 @@ class _Said(io.TextIOBase):
 
 
 class RankActor:
-    """A rank, in a process that Ray has started. Its methods run in several threads.
+    """A rank, in a process that Ray has started. The methods of an actor run in several threads.
 
     Args:
         rank: the number of the rank.

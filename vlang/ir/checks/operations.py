@@ -40,7 +40,7 @@ def failing(expr: f.Expr, span: Span, guards: tuple[f.Expr, ...] = (), compared:
     """The operations inside an expression that can fail, in the order of evaluation.
 
     Args:
-        expr: The expression. Its reductions are over common neighbours, or have been tested before.
+        expr: The expression. The reductions in the expression are over common neighbours, or have been tested before.
         span: The place to report for expressions that have no place of their own.
         guards: Conditions that are true wherever the expression is evaluated.
         compared: See `failures`.

@@ -120,8 +120,8 @@ def context_of(program: f.Program, loop: f.Repeat) -> Context:
 def beyond_edges(ctx: Context) -> Verdict | None:
     """The refusal of every rule about neighbours in a loop that also gathers along pointers; None for other loops.
 
-    Such a gather reads the vertices whose field names this vertex. These vertices are found anew whenever the field has
-    changed.
+    A gather along pointers reads the vertices whose field names this vertex. The vertices that point to a vertex are
+    found anew whenever the field has changed.
     """
     for name, gather in ctx.scope.gathers.items():
         key = gather.reduce.key
