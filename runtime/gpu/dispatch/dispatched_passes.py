@@ -110,7 +110,7 @@ class DispatchedPasses(FullPasses):
         topology, units, taken = self.topologies[stage.domain or "in"], self._units[stage.domain or "in"], self._of(one)
         last = self._last(one, units, taken)
         pages = PageDeque(units, topology.order(), last)
-        self._tell()
+        self._copy_scalars()
         begin, work = time.perf_counter(), Task(lambda: self._pull(one, pages))
 
         def start() -> None:
@@ -169,7 +169,7 @@ class DispatchedPasses(FullPasses):
     def _try(self, one: SharedStage, unit: Unit, taken: _Record) -> None:
         """Measure the time of a unit on the CPU, whose values are not used: the bits of a run depend on its split."""
         assert self.cpu is not None
-        self._tell()
+        self._copy_scalars()
         self._fetch(one, unit.low)
         for _ in range(2):  # the first time, memory and caches are cold
             begin = time.perf_counter()
@@ -214,7 +214,7 @@ class DispatchedPasses(FullPasses):
                 changed, active = changed + stats.changed, active + stats.active
         return Stats(changed, active), time.perf_counter() - begin
 
-    def _tell(self) -> None:
+    def _copy_scalars(self) -> None:
         """Copy all graph-level values to the CPU; waits for the device."""
         cpu = self.cpu
         assert cpu is not None

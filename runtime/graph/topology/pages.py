@@ -213,9 +213,13 @@ def _short_tasks(offsets: Int64s, degrees: Int64s, longs: Int64s, firsts: Int64s
 
 
 def row_tasks(pages: Pages, low: int, high: int, cost: int) -> Int64s:
-    """Tasks of about `cost` edges and vertices over the short vertices from `low` to `high` - 1.
+    """Tasks over the short vertices of a range, int64[T, 3]. Each is in one page, and contains no long vertex.
 
-    Like the tasks of the pages, each is in one page and contains no long vertex.
+    Args:
+        pages: the pages.
+        low: the first vertex.
+        high: the last vertex plus 1.
+        cost: the edges and vertices of a task, about.
     """
     if high <= low:
         return np.zeros((0, 3), dtype=np.int64)
