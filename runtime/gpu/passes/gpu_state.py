@@ -155,11 +155,6 @@ class GpuState:
         for k, more in enumerate((stats.changed, stats.active)):
             self._force(self._stats_at + k, int(self._mirror[self._stats_at + k]) + more)
 
-    def scalar_bits(self) -> dict[str, int]:
-        """The 64 bits of every graph-level value, by name; waits until the queued kernels have ended."""
-        self.refresh()
-        return {name: int(self._mirror[self.plan.slots[f"scalar:{name}"]]) for name in self.plan.scalars}
-
     def swap(self, field: str) -> None:
         """Swap the two buffers of a field."""
         now, new = f"field:{field}", f"next:{field}"
