@@ -63,7 +63,9 @@ class Option:
 
 
 def _about(kind: str, values: str, help: str, **more: Any) -> Mapping[str, Any]:
-    """Metadata for a field of `Options`: the description of an option. `OPTIONS` adds its name and default."""
+    """Metadata for a field of `Options`: the description of an option. `OPTIONS` adds the name and the default of the
+    option.
+    """
     choices = tuple(values.split("|")) if kind in ("choice", "mode", "precision", "derive") else ()
     return {"option": Option("", kind, None, values, help, choices=choices, **more)}
 
