@@ -11,7 +11,7 @@ from vlang.runtime.graph.arrow.library import pyarrow
 from vlang.runtime.results.exported import Exported
 from vlang.runtime.results.files import save
 from vlang.runtime.results.listing import Column
-from vlang.runtime.storage.output import writing
+from vlang.runtime.storage.output import check_writable, writing
 
 __all__ = ["is_folder", "prepare_folder", "save_part"]
 
@@ -28,6 +28,7 @@ def prepare_folder(path: str) -> None:
     with writing(path, folder):
         folder.mkdir(exist_ok=True)
         found = sorted(one.name for one in folder.glob("part-*.parquet"))
+    check_writable(folder / "part-00000.parquet")
     if found:
         raise GraphError(f"{path} has part files of another run, such as {found[0]}: remove them, or name another "
                          "folder")

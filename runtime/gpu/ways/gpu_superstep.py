@@ -142,11 +142,12 @@ class GpuLoop:
         self._in_place = in_place(spec, options)
         for stage in spec.stages:
             machine.in_place(stage, self._in_place)
-        for name in spec.sent:
-            machine.fill(spec.slot("sent", name), 0)
         active = spec.slot("work", "active")
-        if active in machine.state.buffers:
-            machine.fill(active, 1)
+        if start is None or not start.placed:
+            for name in spec.sent:
+                machine.fill(spec.slot("sent", name), 0)
+            if active in machine.state.buffers:
+                machine.fill(active, 1)
         self._skipping: dict[str, NotifyPull] = {}
         if skips:
             self._skipping = {
