@@ -65,7 +65,7 @@ def test_results(name: str, graph: str) -> None:
 
 @needs_compiler
 def test_flags_of_notify_pull() -> None:
-    """Vertices of the CPU notify their receivers: after a full pass, a superstep runs over lists of changed vertices."""
+    """Vertices of the CPU notify their receivers: after a full pass, a superstep runs over lists of receivers."""
     result = run("sssp", "skewed", dispatch="1/2", **streamed("sssp", "skewed", "notify-pull"))
     assert_right("sssp", "skewed", result)
     assert [row.mode for row in result.history][:2] == ["pull", "notify-pull"]
