@@ -147,6 +147,8 @@ def _on_gpu(
         assert graph.stored is not None
         disk = DiskPages(device, graph.stored, placement.ring)
     try:
+        if not options.device_arrays:
+            device.expect([graph.n * spec.width * DTYPES[spec.dtype].itemsize for spec in plan.fields if spec.output])
         machine = GpuMachine(device, plan, graph, options, disk)
         try:
             yield machine, None if disk is None else disk.reading

@@ -25,7 +25,7 @@ from vlang.runtime.gpu.topology.cut import Part, long_rows
 from vlang.runtime.gpu.topology.footprint import Stored, Use, footprint, stored_arrays
 from vlang.runtime.gpu.topology.page_rows import Table, make_table
 from vlang.runtime.gpu.topology.resident import Resident
-from vlang.runtime.gpu.topology.resident_edges import Prepare, ResidentEdges, upload_own, upload_tables
+from vlang.runtime.gpu.topology.resident_edges import Prepare, ResidentEdges, hold_own, upload_own, upload_tables
 from vlang.runtime.gpu.topology.sides import DiskSide, Side, arriving_pages
 from vlang.runtime.gpu.topology.slots import Slot, Slots
 from vlang.runtime.gpu.topology.transfers import Link, Traffic, Transfer
@@ -142,7 +142,7 @@ class Topology:
     def _at(self, name: str) -> int:
         """The device address of a table."""
         layout = self.layout
-        return self._tables_at + layout.tables[name] if name in layout.tables else self._own.pointer + layout.own[name]
+        return self._tables_at + layout.tables[name] if name in layout.tables else self._own_at + layout.own[name]
 
     # ------------------------------------------------------------------------------ opening
     def _open(self, uses: Mapping[str, Use], streams: int) -> None:
@@ -150,23 +150,33 @@ class Topology:
 
         If the edges are resident, also find or copy the edges; otherwise create slots and streams.
         """
-        layout, rows, what = self.layout, long_rows(self.side), f"tables of {self._what}"
+        layout, rows = self.layout, long_rows(self.side)
         self.segment_count, self.long_count = len(rows.segments), len(rows.longs)
         self._tables_at = self._parts.hold(
-            (self.kind, "tables", layout.cut.key), layout.shared_bytes, what,
+            (self.kind, "tables", layout.cut.key), layout.shared_bytes, f"tables of {self._what}",
             partial(upload_tables, self.device, self._prepare, self.side, layout, self.parts))
-        self._own = self.device.allocate(layout.own_bytes, what)
-        self._buffers.append(self._own)
         if self.resident:
             self._edges.hold(uses, layout.cut.key)
         self._open_slots(streams)
-        self._tables = {name: make_table(name, use, layout, self._arrays, self._at, self._edges.at, self._addresses)
-                        for name, use in uses.items()}
-        upload_own(self.device, self._own.pointer, layout, self._tables)
+        held = hold_own(self.device, self._parts, self.side, uses, layout, (self._tables_at, *self._edges.at.items()),
+                        f"rows of {self._what}", partial(self._make_tables, uses)) if self.resident else None
+        self._own_at, self._tables = held or self._new_rows(uses)
         if not self.resident:
             self.device.synchronize()  # copies of pages do not wait for earlier work, so the host waits here
         elif isinstance(self.side, Adjacency):
             self._fill()
+
+    def _new_rows(self, uses: Mapping[str, Use]) -> tuple[int, Mapping[str, Table]]:
+        own = self.device.allocate(self.layout.own_bytes, f"tables of {self._what}")
+        self._buffers.append(own)
+        tables = self._make_tables(uses, own.pointer)
+        upload_own(self.device, own.pointer, self.layout, tables)
+        return own.pointer, tables
+
+    def _make_tables(self, uses: Mapping[str, Use], own: int) -> Mapping[str, Table]:
+        self._own_at = own
+        return {name: make_table(name, use, self.layout, self._arrays, self._at, self._edges.at, self._addresses)
+                for name, use in uses.items()}
 
     def _open_slots(self, streams: int) -> None:
         """Create slots and streams. Cached pages have their own stream, so their kernels do not wait for copies."""
