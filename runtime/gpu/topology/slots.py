@@ -68,7 +68,7 @@ class Slots:
     def order(self, pages: Sequence[int], ahead: int) -> Iterator[int]:
         """Yield pages in the order of processing: `ahead` cached pages, then missing and cached pages in turn.
 
-        With this order copies can begin early, each into a slot whose page has been processed.
+        In this order of pages, copies can begin early, each into a slot whose page has been processed.
         """
         asked = set(pages)
         cached = [slot.page for slot in self._slots.values() if slot.page is not None and slot.page in asked]
