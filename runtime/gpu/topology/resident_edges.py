@@ -17,7 +17,7 @@ from vlang.runtime.gpu.topology.resident import Resident
 from vlang.runtime.gpu.topology.sides import DiskSide, Side
 from vlang.runtime.plan.plan import THREADS
 
-__all__ = ["Prepare", "ResidentEdges", "hold_own", "upload_own", "upload_tables"]
+__all__ = ["Prepare", "ResidentEdges", "hold_own", "make_own", "upload_own", "upload_tables"]
 
 Prepare = Callable[[str, int, Sequence[int], Stream | None], None]
 """A function (name, blocks, arguments, stream) that queues a kernel that is not a template."""
@@ -70,6 +70,22 @@ def upload_own(device: Device, at: int, layout: Footprint, tables: Mapping[str, 
         device.upload(at, block)
 
 
+def make_own(
+    device: Device, at: int, layout: Footprint, make: Callable[[int], Mapping[str, Table]]
+) -> tuple[int, Mapping[str, Table]]:
+    """Make the tables of a run and write them to a device address; returns the address and the tables.
+
+    Args:
+        device: the device.
+        at: the device address.
+        layout: the layout of the tables.
+        make: makes the tables for their device address.
+    """
+    tables = make(at)
+    upload_own(device, at, layout, tables)
+    return at, tables
+
+
 def hold_own(
     device: Device, parts: Resident, side: Side, uses: Mapping[str, Use], layout: Footprint,
     addresses: tuple[Hashable, ...], what: str, make: Callable[[int], Mapping[str, Table]],
@@ -89,10 +105,11 @@ def hold_own(
         make: makes the tables for their device address.
 
     Returns:
-        The device address, and the tables by name of the `Use`; None if the shards of a `Use` are not kept.
+        The device address, and the tables by name of the `Use`; None if edges are streamed, or the shards of
+        a `Use` are not kept.
     """
     rules = [use.sharding.key for use in uses.values() if use.sharding]
-    if None in rules:
+    if None in rules or not layout.resident:
         return None
     key = (side.kind, "rows", layout.cut.key, *addresses, *rules,
            *((name, use.columns, use.sharding is not None) for name, use in uses.items()))

@@ -14,7 +14,7 @@ moves. The change runs in the stream of the kernel that reads the row next.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from functools import partial
 
@@ -26,7 +26,7 @@ from vlang.runtime.gpu.topology.cut import Part, long_rows
 from vlang.runtime.gpu.topology.footprint import Stored, Use, footprint, stored_arrays
 from vlang.runtime.gpu.topology.page_rows import Table, make_table
 from vlang.runtime.gpu.topology.resident import Resident
-from vlang.runtime.gpu.topology.resident_edges import Prepare, ResidentEdges, hold_own, upload_own, upload_tables
+from vlang.runtime.gpu.topology.resident_edges import Prepare, ResidentEdges, hold_own, make_own, upload_tables
 from vlang.runtime.gpu.topology.sides import DiskSide, Side, arriving_pages
 from vlang.runtime.gpu.topology.slots import Slot, Slots
 from vlang.runtime.gpu.topology.transfers import Link, Traffic, Transfer
@@ -156,25 +156,21 @@ class Topology:
         if self.resident:
             self._edges.hold(uses, layout.cut.key)
         self._open_slots(streams)
-        held = hold_own(self.device, self._parts, self.side, uses, layout, (self._tables_at, *self._edges.at.items()),
-                        f"rows of {self._what}", partial(self._make_tables, uses)) if self.resident else None
-        self._own_at, self._tables = held or self._new_rows(uses)
+        def make(own: int) -> Mapping[str, Table]:
+            self._own_at = own
+            return {name: make_table(name, use, layout, self._arrays, self._at, self._edges.at, self._addresses)
+                    for name, use in uses.items()}
+
+        what, addresses = f"rows of {self._what}", (self._tables_at, *self._edges.at.items())
+        held = hold_own(self.device, self._parts, self.side, uses, layout, addresses, what, make)
+        if held is None:
+            self._buffers.append(self.device.allocate(layout.own_bytes, what))
+            held = make_own(self.device, self._buffers[-1].pointer, layout, make)
+        self._own_at, self._tables = held
         if not self.resident:
             self.device.synchronize()  # copies of pages do not wait for earlier work, so the host waits here
         elif isinstance(self.side, Adjacency):
             self._fill()
-
-    def _new_rows(self, uses: Mapping[str, Use]) -> tuple[int, Mapping[str, Table]]:
-        own = self.device.allocate(self.layout.own_bytes, f"tables of {self._what}")
-        self._buffers.append(own)
-        tables = self._make_tables(uses, own.pointer)
-        upload_own(self.device, own.pointer, self.layout, tables)
-        return own.pointer, tables
-
-    def _make_tables(self, uses: Mapping[str, Use], own: int) -> Mapping[str, Table]:
-        self._own_at = own
-        return {name: make_table(name, use, self.layout, self._arrays, self._at, self._edges.at, self._addresses)
-                for name, use in uses.items()}
 
     def _open_slots(self, streams: int) -> None:
         """Create slots and streams. Cached pages have their own stream, so their kernels do not wait for copies."""
@@ -215,7 +211,14 @@ class Topology:
             self._prepare("places", count, args, stream)
 
     # ---------------------------------------------------------------------------------- passes
-    def sweep(self, name: str, launch: Launch, transfer: Transfer | None = None, stream: Stream | None = None) -> None:
+    def order(self) -> list[int]:
+        """All pages in the order in which a sweep processes them if the edges are not resident."""
+        return list(self._slots.order(range(self.pages), len(self._streams)))
+
+    def sweep(
+        self, name: str, launch: Launch, transfer: Transfer | None = None, stream: Stream | None = None,
+        taken: Iterable[int] | None = None,
+    ) -> None:
         """Call `launch` for every page, or for the pages of a transfer. `launch` queues kernels.
 
         The order of pages is not fixed. Each page is processed in the stream in which its edges were copied. Later work
@@ -226,6 +229,8 @@ class Topology:
             launch: queues the kernels of a page.
             transfer: the pages; None for all.
             stream: the caller's stream; None for the default stream.
+            taken: for streamed edges in host memory, yields the pages of this sweep in the order of `order`; each is
+                taken when the work on the page before it has been queued. None for the pages of `transfer`.
         """
         table = self._tables[name]
         self._fill()
@@ -246,7 +251,7 @@ class Topology:
         awaited = {page for page in whole if self._slots.find(page)}
         missing = [page for page in whole if page not in awaited] if isinstance(self.side, DiskSide) else []
         here = [page for page in whole if page in awaited] if isinstance(self.side, DiskSide) else whole
-        for page in self._slots.order(here, len(self._streams)):
+        for page in self._slots.order(here, len(self._streams)) if taken is None else taken:
             awaited.discard(page)
             slot, work = self._bring(table, self.parts[page], awaited, begin)
             slot.used = self._run(launch, table, page, work, ends)
@@ -393,11 +398,8 @@ class Topology:
     def close(self) -> None:
         """Free all memory after the queued work has ended. A second call does nothing."""
         if self._addresses:
-            self.device.synchronize()
-            for stream in (*self._streams, self._cached) if self._streams else ():
-                self.device.synchronize(stream)
-            for key in self._addresses:
-                source = self._arrays[key].source
+            self.device.drain()
+            for source in [self._arrays[key].source for key in self._addresses]:
                 if source is not None:
                     self.device.unregister(source)
             self._addresses.clear()
