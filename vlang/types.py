@@ -23,10 +23,11 @@ along "in" are pushed along "out".
 class Scalar:
     """The type of a single value.
 
-    kind: "bool", "int" (signed), "uint", "float", "vertex", "category" or "time". Literals and counters have the kind
-    "integer", "number" or "text". The final type of a literal or counter follows from the context. If the context
-    decides no type, a number becomes `int` or `float`, and a text has no type. At the end of lowering,
-    `vlang.ir.forms.erase` replaces categories and times by integers with the same number of bits.
+    Attributes:
+        kind: "bool", "int" (signed), "uint", "float", "vertex", "category" or "time". Literals and counters have the
+            kind "integer", "number" or "text". The final type of a literal or counter follows from the context. If the
+            context decides no type, a number becomes `int` or `float`, and a text has no type. At the end of lowering,
+            `vlang.ir.forms.erase` replaces categories and times by integers with the same number of bits.
     """
 
     name: str

@@ -24,7 +24,11 @@ def same_distances(ours: Array, other: Array) -> None:
 
 
 def same_reach(ours: Array, other: Array) -> None:
-    """Compare the sets of reached vertices. other: vertex numbers, in any order."""
+    """Compare the sets of reached vertices.
+
+    Args:
+        other: vertex numbers, in any order.
+    """
     assert np.array_equal(np.flatnonzero(_reached(ours)), np.sort(other)), "the vertices reached differ"
 
 

@@ -67,8 +67,10 @@ class Figure:
 
 @dataclass(frozen=True)
 class Rounds:
-    """The times of all contestants by round. others: the number of processors that other processes used in the most
-    disturbed round.
+    """The times of all contestants by round.
+
+    Attributes:
+        others: the number of processors that other processes used in the most disturbed round.
     """
 
     samples: list[tuple[float, ...]]

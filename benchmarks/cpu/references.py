@@ -20,9 +20,12 @@ _SCALARS = {int: ctypes.c_int64, float: ctypes.c_float}
 
 
 class References:
-    """The functions of the C++ files in loops/. folder: where the built libraries are written.
+    """The functions of the C++ files in loops/.
 
     Raises SystemExit with the package to install if there is no g++.
+
+    Args:
+        folder: where the built libraries are written.
     """
 
     def __init__(self, folder: Path) -> None:

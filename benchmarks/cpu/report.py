@@ -68,7 +68,11 @@ def save(folder: Path, record: Mapping[str, Any], figures: Sequence[Figure], pee
 
 
 def markdown(record: Mapping[str, Any], name: str) -> str:
-    """Return the record of a run as a table for documents. name: the file name of the record."""
+    """Return the record of a run as a table for documents.
+
+    Args:
+        name: the file name of the record.
+    """
     figures = [Figure(**{key: value for key, value in f.items() if key != "met"}) for f in record["figures"]]
     versions = record["versions"]
     shown = ", ".join(f"{key} {versions[key]}" for key in versions if key != "vlang" and versions[key] != "none")

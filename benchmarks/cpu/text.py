@@ -16,7 +16,11 @@ _LINES = 1 << 18
 
 @dataclass(frozen=True)
 class Text:
-    """A file of `lines` edges. hub: the vertex with the most out-edges."""
+    """A file of `lines` edges.
+
+    Attributes:
+        hub: the vertex with the most out-edges.
+    """
 
     path: Path
     lines: int

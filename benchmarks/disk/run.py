@@ -46,7 +46,11 @@ _IN_GROUP = 'echo 0 > "$0" && exec "$@"'  # runs its arguments as a command in t
 
 
 class Row(NamedTuple):
-    """A line of the table. met: whether the target is met; None if there is no target."""
+    """A line of the table.
+
+    Attributes:
+        met: whether the target is met; None if there is no target.
+    """
 
     work: str
     figure: str
@@ -205,7 +209,11 @@ class Session:
 
 
 def markdown(record: Mapping[str, Any], name: str) -> str:
-    """Return the record of a run as a table for documents. name: the file name of the record."""
+    """Return the record of a run as a table for documents.
+
+    Args:
+        name: the file name of the record.
+    """
     rows = [Row(*row).cells() for row in record["rows"]]
     return (f"{record['processor']}, {record['threads']} threads, {record['memory']}, {record['system']}; R-MAT of "
             f"2^{record['scale']} vertices; {record['date'][:10]}, load {record['load']:.1f} before and "

@@ -74,7 +74,8 @@ def gather_seconds(targets: NDArray[np.uint32], n: int) -> float:
     """Return the seconds to read all targets in order and to gather one float for each. The time of these reads is the
     limit of a sweep.
 
-    n: the number of vertices.
+    Args:
+        n: the number of vertices.
     """
     import cupy
 
@@ -119,7 +120,11 @@ def _copy(size: int) -> float:
 
 
 def _gather(targets: Any, n: int) -> float:
-    """Return the seconds of one gather. targets: cupy uint32[E]."""
+    """Return the seconds of one gather.
+
+    Args:
+        targets: cupy uint32[E].
+    """
     import cupy
 
     kernel = _module().get_function("gather")

@@ -114,7 +114,11 @@ def save(before: dict[str, Any], what: str, record: dict[str, Any], rows: Sequen
 
 
 def markdown(record: Mapping[str, Any], name: str) -> str:
-    """Return the record of a run as a table for documents. name: the file name of the record."""
+    """Return the record of a run as a table for documents.
+
+    Args:
+        name: the file name of the record.
+    """
     versions, limits = record["versions"], record["limits"]
     gathers = [f"{rate / 1e9:.0f} G/s from {int(size) >> 20} MB" for size, rate in limits["gathers"].items()]
     link = [f"{rate / 1e9:.1f} GB/s of {int(size) >> 20} MB" for size, rate in limits["link"].items()]

@@ -76,7 +76,10 @@ def spelled(arguments: Mapping[str, Any]) -> dict[str, Any]:
 def prepared(work: Work, given: Input, options: dict[str, Any]) -> Call:
     """Return the call of a workload.
 
-    The share of resident edges determines the memory budget of the call. options: run options such as `device`.
+    The share of resident edges determines the memory budget of the call.
+
+    Args:
+        options: run options such as `device`.
     """
     arguments = dict(options)
     if work.kind in ("bfs", "sssp"):

@@ -135,7 +135,11 @@ def differing(one: Result, other: Result) -> str:
 
 
 def line(variant: Variant, one: float | None) -> str:
-    """Return the row of a variant. one: the time of one GPU with the same execution way."""
+    """Return the row of a variant.
+
+    Args:
+        one: the time of one GPU with the same execution way.
+    """
     if not variant.samples:
         return report.table_line([variant.work, variant.name, variant.problem], _WIDTHS)
     ms = median(variant.samples)

@@ -140,7 +140,11 @@ def number_all(ranges: Ranges, mirrors: Sequence[NDArray[Any]]) -> list[LocalNum
 
 
 def mirrors_of(ranges: Ranges, rank: int, neighbours: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """The neighbours that other ranks own, in increasing order. `neighbours`: see `number_vertices`."""
+    """The neighbours that other ranks own, in increasing order.
+
+    Args:
+        neighbours: see `number_vertices`.
+    """
     first, last = ranges.of(rank)
     if ranges.numbers == np.uint64:
         low, high = ranges.cuts[rank : rank + 2]
@@ -160,7 +164,14 @@ def _by_owner(ranges: Ranges, mirrors: NDArray[Any]) -> list[NDArray[Any]]:
 
 
 def _numbers(ranges: Ranges, rank: int, mirrors: NDArray[Any], asked: Sequence[NDArray[Any]]) -> LocalNumbers:
-    """The local numbers of a rank. Rank r mirrors its owned vertices `asked[r]`."""
+    """The local numbers of the vertices of a rank.
+
+    Args:
+        ranges: the ranges of all ranks.
+        rank: the number of the rank.
+        mirrors: the vertices that the rank mirrors.
+        asked: for each rank r, the vertices that `rank` owns and that rank r mirrors.
+    """
     starts = np.searchsorted(mirrors, ranges.cuts)
     low = _first_owned(int(starts[rank]), ranges, rank)
     wanted = [((part - ranges.cuts[rank]).astype(np.int64) + low).astype(np.uint32) for part in asked]

@@ -47,7 +47,10 @@ class Listed:
     def entries(self, kind: str, first: int, last: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """The rows and the neighbours of the entries of the edges first..last-1, and the places of these edges.
 
-        kind: "in" or "out". The entries are in the order of the edges.
+        The entries are in the order of the edges.
+
+        Args:
+            kind: "in" or "out".
         """
         ends = (self.dst, self.src) if kind == "in" else (self.src, self.dst)
         rows, others = (end[first:last] for end in ends)

@@ -31,7 +31,11 @@ class Budget:
     """
 
     def __init__(self, total: int | None, threads: int, report: Report) -> None:
-        """total: bytes; None for most of the free memory. Raises OutOfMemory if `total` is too small for any graph."""
+        """Create a budget. Raises OutOfMemory if `total` is too small for any graph.
+
+        Args:
+            total: bytes; None for most of the free memory.
+        """
         self.total = max(_LEAST, default_budget() or _UNKNOWN) if total is None else total
         if self.total < _LEAST:
             raise OutOfMemory(f"a conversion needs at least --memory {_LEAST >> 20}M")
@@ -66,7 +70,8 @@ class Budget:
     def check(self, need: int, what: str) -> None:
         """Raise OutOfMemory if `need` bytes exceed the budget.
 
-        what: the subject of the message, in the plural.
+        Args:
+            what: the subject of the message, in the plural.
         """
         if need > self.total:
             raise OutOfMemory(f"{what} need at least --memory {-(-need // _MIB)}M")

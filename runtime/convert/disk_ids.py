@@ -40,8 +40,10 @@ Array = NDArray[Any]
 class _Run:
     """The distinct ids of consecutive edges first..last-1.
 
-    ids: the sorted ids, as `Texts` or an array of integers. ranks: uint32, the index in `ids` of each provisional
-    number. final: uint32 on disk, the final number of each element of `ids`.
+    Attributes:
+        ids: the sorted ids, as `Texts` or an array of integers.
+        ranks: uint32, the index in `ids` of each provisional number.
+        final: uint32 on disk, the final number of each element of `ids`.
     """
 
     first: int
@@ -180,8 +182,11 @@ class _Keys:
     """The table of integer ids of the current run."""
 
     def __init__(self, room: DiskArrays, most: int, signed: Callable[[], bool]) -> None:
-        """signed: a function that returns whether negative ids occur. If no id is negative, ids are compared as
-        unsigned integers.
+        """Create an empty table.
+
+        Args:
+            signed: a function that returns whether negative ids occur. If no id is negative, ids are compared as
+                unsigned integers.
         """
         self.table = KeyTable()
         self._room, self._most, self._signed = room, most, signed
@@ -281,7 +286,11 @@ class DiskTextIds:
 
 
 class _Names:
-    """The table of text ids of the current run. bad: the first text that is not UTF-8; None if there is none."""
+    """The table of text ids of the current run.
+
+    Attributes:
+        bad: the first text that is not UTF-8; None if there is none.
+    """
 
     def __init__(self, room: DiskArrays, most: int) -> None:
         self.table = TokenTable()

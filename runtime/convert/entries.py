@@ -202,7 +202,8 @@ def _put(values: Array, places: NDArray[np.int64], out: Array) -> None:
 class _Leaf:
     """The entries low..high-1 of arrays, as one task of a sort.
 
-    equal: all keys are equal, so that no sort is needed.
+    Attributes:
+        equal: all keys are equal, so that no sort is needed.
     """
 
     keys: NDArray[np.uint64]
@@ -267,7 +268,11 @@ class Sorter:
 
     @staticmethod
     def bytes_an_entry(widths: Sequence[int], threads: int) -> int:
-        """Bytes of memory per entry of a bucket. widths: bytes per value, of each column."""
+        """Bytes of memory per entry of a bucket.
+
+        Args:
+            widths: bytes per value, of each column.
+        """
         return threads * (8 + (8 + sum(widths) if widths else 0)) + (8 if widths else 0)
 
     def each(self, sink: Sink, progress: Progress) -> None:

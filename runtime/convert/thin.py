@@ -112,8 +112,9 @@ class _List:
 class _Thin:
     """Selects one entry of each key from sorted entries, as `topology.transform.dropped` does.
 
-    dropped: how many edges were dropped. The last entry of a part is held back, because the next part may begin with
-    the same key.
+    Attributes:
+        dropped: how many edges were dropped. The last entry of a part is held back, because the next part may begin
+            with the same key.
     """
 
     def __init__(self, shift: int, directed: bool, sink: Sink) -> None:

@@ -19,7 +19,9 @@ LINE = 8
 class Layout:
     """A layout of consecutive words.
 
-    first: the index of the first word. words: index -> description of each declared word.
+    Attributes:
+        first: the index of the first word.
+        words: index -> description of each declared word.
     """
 
     def __init__(self, first: int = 0) -> None:

@@ -42,7 +42,9 @@ class Part:
 class PushSpec:
     """The array into which a pass that pushes on a CPU joins contributions.
 
-    slot: the second buffer of a field ("next:F"), or a separate array of 64-bit words. parts: the fields in this array.
+    Attributes:
+        slot: the second buffer of a field ("next:F"), or a separate array of 64-bit words.
+        parts: the fields in this array.
     """
 
     slot: str
@@ -74,8 +76,10 @@ class PrioritySpec:
 class SumSpec:
     """How a pass on a CPU pushes sums of changes: into accumulators that are all zero between two supersteps.
 
-    slot: the accumulators are the arrays `slot`.0, `slot`.1, ... exact: whether sums have the same bits in any order.
-    quiet: whether a vertex that receives no contribution keeps the bits of its values.
+    Attributes:
+        slot: the accumulators are the arrays `slot`.0, `slot`.1, ...
+        exact: whether sums have the same bits in any order.
+        quiet: whether a vertex that receives no contribution keeps the bits of its values.
     """
 
     slot: str
@@ -207,8 +211,10 @@ class ScalarSpec:
 class CopySpec:
     """A loop whose result is, for each connected component, the join of the values of `field` (rule K).
 
-    domain: "both", or "in" or "out" if the rule applies only to undirected graphs. join: the operator on stored values:
-    "min", "max", "last" (the largest vertex, with `none` as the least), "bitor" or "bitand".
+    Attributes:
+        domain: "both", or "in" or "out" if the rule applies only to undirected graphs.
+        join: the operator on stored values: "min", "max", "last" (the largest vertex, with `none` as the least),
+            "bitor" or "bitand".
     """
 
     field: str

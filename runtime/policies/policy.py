@@ -75,7 +75,8 @@ def shards_only(plan: Plan) -> str:
 def listed_only(plan: Plan, deterministic: bool) -> str:
     """The reason why a plan cannot run over a list of edges in any order, without adjacency lists; "" if it can.
 
-    deterministic: whether the bits of the result must not depend on timing.
+    Args:
+        deterministic: whether the bits of the result must not depend on timing.
     """
     if "near:starts" in plan.slots:
         return "`common` intersects lists of neighbours, and a list of edges has none"

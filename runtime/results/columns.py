@@ -23,7 +23,8 @@ _PART = 1 << 16  # rows that are processed at a time, since a result may be near
 def missing_values(raw: NDArray[Any], type_: str) -> NDArray[np.bool_] | None:
     """A mask of the values `inf`, `-inf` and `none`, with the shape of `raw`; None if the type has no such values.
 
-    type_: the type of the values in the program.
+    Args:
+        type_: the type of the values in the program.
     """
     missing: NDArray[np.bool_]
     if type_ == "vertex":
@@ -120,7 +121,8 @@ def _best(raw: NDArray[Any], largest: bool, k: int) -> NDArray[Any]:
 def proper_rows(raw: NDArray[Any], type_: str) -> NDArray[np.bool_]:
     """bool[n], whether all components of a row are neither `inf` nor `-inf` nor `none`.
 
-    type_: the type in the program.
+    Args:
+        type_: the type in the program.
     """
     missing = missing_values(raw, type_)
     if missing is None:
@@ -129,7 +131,12 @@ def proper_rows(raw: NDArray[Any], type_: str) -> NDArray[np.bool_]:
 
 
 def described(raw: NDArray[Any], type_: str, names: Sequence[str] = ()) -> str:
-    """Describe values in one line. type_: the type in the program. names: the names of categories."""
+    """Describe values in one line.
+
+    Args:
+        type_: the type in the program.
+        names: the names of categories.
+    """
     count = len(raw)
     if type_ == "category":
         known, counts = np.unique(raw[(raw >= 0) & (raw < len(names))], return_counts=True)

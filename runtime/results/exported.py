@@ -78,7 +78,8 @@ class Exported(ABC):
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Export `to_arrow()` to libraries that import Arrow: polars.DataFrame(result), duckdb.sql("from result").
 
-        requested_schema: see the Arrow PyCapsule interface.
+        Args:
+            requested_schema: see the Arrow PyCapsule interface.
         """
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 

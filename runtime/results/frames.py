@@ -17,7 +17,12 @@ __all__ = ["arrow_table", "pandas_frame", "polars_frame"]
 
 
 def arrow_table(summary: Mapping[str, Any], columns: Iterable[Column]) -> Any:
-    """Build a pyarrow.Table. summary: entries of its metadata. columns: all columns, ids first."""
+    """Build a pyarrow.Table.
+
+    Args:
+        summary: entries of its metadata.
+        columns: all columns, ids first.
+    """
     pa = pyarrow("a table of a result")
     arrays = {column.name: _arrow(pa, column) for column in columns}
     kept = {name: value for name, value in summary.items() if name != "history"}
@@ -56,7 +61,11 @@ def polars_frame(table: Any) -> Any:
 
 
 def pandas_frame(columns: Iterable[Column]) -> Any:
-    """Build a pandas.DataFrame. columns: all columns, ids first."""
+    """Build a pandas.DataFrame.
+
+    Args:
+        columns: all columns, ids first.
+    """
     try:
         import pandas  # optional
     except ImportError:

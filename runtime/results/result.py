@@ -276,7 +276,10 @@ class Result(Exported):
 
         The cell of a value `inf`, `-inf` or `none` is empty. Bools are written as true and false, floats in the
         shortest form that reads back as the same value. A vector x has the columns x.0, x.1, ... If `file` is a path,
-        it is written atomically. separator: a comma or a tab. Raises DiskError, BindError for another separator.
+        it is written atomically. Raises DiskError if the file cannot be written, and BindError for another separator.
+
+        Args:
+            separator: a comma or a tab.
         """
         if separator not in (",", "\t"):
             raise BindError(f"separator={separator!r}: write ',' or '\\t'")

@@ -43,7 +43,11 @@ def summary_of(result: Result) -> dict[str, Any]:
 
 
 def summary_text(result: Result, described: Iterable[str]) -> str:
-    """See `Result.summary`. described: a line for each field, without its name."""
+    """See `Result.summary`.
+
+    Args:
+        described: a line for each field, without its name.
+    """
     lines = [
         f"{counted(result.rounds, 'round', 'rounds')}, "
         f"{'converged' if result.converged else 'not converged'}: {result.reason}",

@@ -297,8 +297,9 @@ def write_arrays(
 
     An output that is a path is written atomically. Raises DiskError if the file cannot be written.
 
-    sealed: the name of one more array at the end, u32[len(arrays)], with the checksum (CRC-32) of each member of the
-    zip archive; "" for no such array. The checksums let a reader detect that an array was replaced.
+    Args:
+        sealed: the name of one more array at the end, u32[len(arrays)], with the checksum (CRC-32) of each member of
+            the zip archive; "" for no such array. The checksums let a reader detect that an array was replaced.
     """
     if isinstance(file, (str, os.PathLike)):
         with whole_file(file) as out:

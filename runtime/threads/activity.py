@@ -123,7 +123,11 @@ def step(name: str, of: str = "", size: int = 0) -> Iterator[None]:
 
 
 def reach(fraction: float, count: str = "") -> None:
-    """Report the fraction of the current step that is done, 0 to 1. count: the fraction in words, such as "3 of 64"."""
+    """Report the fraction of the current step that is done, 0 to 1.
+
+    Args:
+        count: the fraction in words, such as "3 of 64".
+    """
     for one in _LISTENERS.get():
         one.reach(fraction, count)
 

@@ -50,7 +50,8 @@ def in_memory(case: str, draw: random.Random, _folder: Path) -> Part:
 def on_page_file(case: str, draw: random.Random, folder: Path) -> Part:
     """Run one part of a run on a page file, with a random ring of buffers or with all edges in memory.
 
-    folder: a folder for files with vertex arrays.
+    Args:
+        folder: a folder for files with vertex arrays.
     """
     research = draw.choice(streamed_options(case))
     given = {**CASES[case].given, "research": research, "threads": draw.choice((1, 2, 3))}
@@ -86,7 +87,8 @@ def killed(case: str, want: Result, span: float, draw: random.Random) -> tuple[i
     """Run a case in several parts. Return the number of kills, the number of resumed parts, and whether the last part
     resumed.
 
-    span: seconds that a run takes.
+    Args:
+        span: seconds that a run takes.
     """
     with tempfile.TemporaryDirectory() as name:
         folder, kills, newest = Path(name), 0, 0

@@ -30,8 +30,11 @@ def assert_both(
 ) -> Result:
     """Assert that a program gives the interpreter's result on the CPU and on an emulated GPU.
 
-    On the CPU, every partition of the work must give the same bits. Returns the result of the CPU. ways: how many of
-    GPU_WAYS to run; the program text determines which. options: options of every run.
+    On the CPU, every partition of the work must give the same bits. Returns the result of the CPU.
+
+    Args:
+        ways: how many of GPU_WAYS to run; the program text determines which.
+        options: options of every run.
     """
     program = compile(program) if isinstance(program, str) else program
     want = interpreted(program, case, **options)

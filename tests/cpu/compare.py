@@ -42,7 +42,8 @@ def same_bits(a: Array, b: Array) -> bool:
 def assert_cut_free(program: Program, case: Case, cuts: tuple[dict[str, Any], ...] = CUTS) -> Result:
     """Assert that every partition of the work gives the same bits; return the result.
 
-    cuts: the run options (threads, page sizes, modes) that divide the work.
+    Args:
+        cuts: the run options (threads, page sizes, modes) that divide the work.
     """
     graph = to_graph(case.graph)
     first: Result | None = None

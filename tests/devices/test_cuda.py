@@ -35,7 +35,11 @@ class CudaError(RuntimeError):
 
 
 class Cuda(ModuleType):
-    """A stand-in for CuPy's `runtime` and `driver`. fail: the status that every later call returns."""
+    """A stand-in for CuPy's `runtime` and `driver`.
+
+    Attributes:
+        fail: the status that every later call returns.
+    """
 
     CUDARuntimeError = CUDADriverError = CudaError
     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8

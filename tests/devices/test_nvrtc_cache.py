@@ -146,7 +146,11 @@ def test_a_new_process_compiles_nothing(cache: Path) -> None:
 
 # ------------------------------------------------------------------------ the version of the library
 class Library(ModuleType):
-    """A stand-in for CuPy's module of NVRTC. asked: how often the version was requested, which loads the library."""
+    """A stand-in for CuPy's module of NVRTC.
+
+    Attributes:
+        asked: how often the version was requested, which loads the library.
+    """
 
     def __init__(self, version: tuple[int, int]) -> None:
         super().__init__("cupy_backends.cuda.libs.nvrtc")

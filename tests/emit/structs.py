@@ -16,7 +16,11 @@ Array = NDArray[Any]
 
 
 class Frame:
-    """The frame of a plan, with an array of n elements for every slot. arrays: the arrays of fields by name."""
+    """The frame of a plan, with an array of n elements for every slot.
+
+    Args:
+        arrays: the arrays of fields by name.
+    """
 
     def __init__(self, plan: Plan, n: int, arrays: Mapping[str, Array]) -> None:
         dtypes = {f"field:{f.name}": f.dtype for f in plan.fields} | {a.slot: a.dtype for a in plan.arrays}

@@ -171,7 +171,11 @@ print("right", work() == 3)
 
 
 def python(code: str, cache: Path | None, *args: object) -> str:
-    """Run a Python text in a new process, and return its output. cache: the cache directory of the process."""
+    """Run a Python text in a new process, and return its output.
+
+    Args:
+        cache: the cache directory of the process.
+    """
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **({"VLANG_CACHE": str(cache)} if cache else {})}
     done = subprocess.run([sys.executable, "-W", "error", "-c", code, *map(str, args)], capture_output=True, text=True,
                           timeout=120, env=environment)  # fmt: skip
@@ -212,8 +216,10 @@ def interrupt_when(event: threading.Event) -> threading.Thread:
 
 @pytest.mark.parametrize("restarts", [False, True])
 def test_what_must_complete_does(restarts: bool) -> None:
-    """A section that must complete is not interrupted. restarts: whether the system restarts waits after SIGINT, as
-    polars requests.
+    """A section that must complete is not interrupted.
+
+    Args:
+        restarts: whether the system restarts waits after SIGINT, as polars requests.
     """
     begun, free, ended = threading.Event(), threading.Event(), threading.Event()
 

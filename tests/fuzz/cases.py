@@ -125,7 +125,11 @@ def variants(made: Generated, count: int = GRAPHS, precision: int = 32) -> Itera
 
 
 def _like(graph: RefGraph, n: int, m: int, number: int, rng: np.random.Generator) -> RefGraph:
-    """Return a random graph with the columns of another graph. number: the number of the variant."""
+    """Return a random graph with the columns of another graph.
+
+    Args:
+        number: the number of the variant.
+    """
     directed = number % 4 != 3
     ends = rng.integers(0, n, (m, 2))
     if number % 4 == 2 and n:
@@ -224,7 +228,11 @@ def _listed(values: Any) -> dict[str, Any]:
 
 
 def load_case(path: Path) -> Fuzzed:
-    """Read a saved case. path: the path of its program."""
+    """Read a saved case.
+
+    Args:
+        path: the path of its program.
+    """
     kept = json.loads(path.with_suffix(".json").read_text())
     columns = {name: np.array(c["values"], c["dtype"]) for name, c in kept["columns"].items()}
     edges = list(zip(kept["src"], kept["dst"], strict=True))

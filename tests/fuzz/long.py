@@ -29,7 +29,11 @@ _GPU_EVERY, _WIDE_EVERY = 25, 8
 
 @dataclass
 class Tally:
-    """The counts of one chunk. failures: a line for each program that failed."""
+    """The counts of one chunk.
+
+    Attributes:
+        failures: a line for each program that failed.
+    """
 
     seed: int
     programs: int = 0

@@ -37,7 +37,11 @@ def _bits(kind: str) -> int:
 
 @dataclass(frozen=True)
 class Joined:
-    """A declared reduction. idempotent: whether a fixpoint loop may join its results into a field."""
+    """A declared reduction.
+
+    Attributes:
+        idempotent: whether a fixpoint loop may join its results into a field.
+    """
 
     name: str
     kind: str
@@ -45,7 +49,12 @@ class Joined:
 
 
 class WideExpressions(Expressions):
-    """A generator of expressions. sets: names of parameters of type `vertices`. declared: reductions of the program."""
+    """A generator of expressions.
+
+    Attributes:
+        sets: names of parameters of type `vertices`.
+        declared: reductions of the program.
+    """
 
     def __init__(self, draw: st.DrawFn, sets: tuple[str, ...] = ()) -> None:
         super().__init__(draw)

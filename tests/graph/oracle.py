@@ -40,7 +40,11 @@ def draw(rng: np.random.Generator, n: int, edges: int) -> Drawn:
 
 
 def lists(drawn: Drawn, kind: str, directed: bool) -> tuple[Any, Any, Any]:
-    """Return the offsets, targets and weights of adjacency lists. kind: the adjacency direction."""
+    """Return the offsets, targets and weights of adjacency lists.
+
+    Args:
+        kind: the adjacency direction.
+    """
     edge = np.arange(len(drawn.src))
     if not directed:
         other = drawn.src != drawn.dst

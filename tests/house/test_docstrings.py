@@ -13,7 +13,11 @@ LISTS = ("Args:", "Attributes:", "arguments as for `")  # the last one refers to
 
 
 class Described(NamedTuple):
-    """A public function or dataclass. owner: the class of a method."""
+    """A public function or dataclass.
+
+    Attributes:
+        owner: the class of a method.
+    """
 
     place: str
     owner: str

@@ -133,7 +133,8 @@ _ARGUMENT = r"((?:[^(),]|\((?:[^()]|\([^()]*\))*\))+)"  # with parentheses neste
 def _cuda(work: str) -> str:
     """Return a read-modify-write by plain accesses, as an expression whose value is the old value.
 
-    work: the new value, as an expression of `was` and `given`.
+    Args:
+        work: the new value, as an expression of `was` and `given`.
     """
     return rf"([&] {{ auto* place_ = (\1); const auto was_ = *place_; *place_ = {work}; return was_; }}())"
 

@@ -23,8 +23,11 @@ SEED = 20261125
 class Area:
     """A part of the tree.
 
-    count: the number of mutations to draw. kind: a key of SITES. operators: the operators to choose from. files:
-    patterns of file names.
+    Attributes:
+        count: the number of mutations to draw.
+        kind: a key of SITES.
+        operators: the operators to choose from.
+        files: patterns of file names.
     """
 
     name: str

@@ -49,7 +49,11 @@ __all__ = ["Failed", "run_checked"]
 
 @dataclass(frozen=True)
 class Failed(Exception):
-    """The first failure. vertex: the dense number, or None for a graph-level value."""
+    """The first failure.
+
+    Attributes:
+        vertex: the dense number, or None for a graph-level value.
+    """
 
     kind: str
     line: int
@@ -107,7 +111,11 @@ class _Watcher(Evaluator):
 
     def note(self, span: t.Span, kind: str, fails: Array, ticket: tuple[int, int] | None = None,
              guard: Array | None = None, at: Array | None = None, whole: bool = False) -> None:
-        """Record a failure at the first row where `fails` is true. whole: whether the value is graph-level."""
+        """Record a failure at the first row where `fails` is true.
+
+        Args:
+            whole: whether the value is graph-level.
+        """
         if not self.on:
             return
         ticket = ticket or self._ticket()

@@ -98,8 +98,10 @@ def all_families() -> list[tuple[str, RefGraph]]:
 def random_graph(seed: int, directed: bool | None = None, largest: int = 20) -> RefGraph:
     """Return a graph of 5 to `largest` vertices, with loops, parallel edges and vertices without edges.
 
-    directed: None draws one of both kinds with equal probability. The column `weight` has whole numbers 1..9, or a
-    quarter of such numbers.
+    The column `weight` has whole numbers 1..9, or a quarter of such numbers.
+
+    Args:
+        directed: None draws one of both kinds with equal probability.
     """
     rng = np.random.default_rng(seed)
     n = int(rng.integers(5, largest + 1))

@@ -33,7 +33,11 @@ class Groups:
 
 
 def groups_of(keys: Value, edges: Rows, row: Array, precision: int) -> Groups:
-    """Group edges by their keys. row: the row of each edge. An edge whose key is `none` is in no group."""
+    """Group edges by their keys.
+
+    Args:
+        row: the row of each edge. An edge whose key is `none` is in no group.
+    """
     keys = spread(definite(keys, precision), len(row))
     kept = np.flatnonzero(keys.raw >= 0) if keys.type == VERTEX else np.arange(len(row))
     pairs = sorted({(int(r), k) for r, k in zip(row[kept].tolist(), keys.raw[kept].tolist(), strict=True)})
@@ -51,7 +55,8 @@ def weighted_mode(groups: Groups, weights: Value, rows: int, precision: int) -> 
     """Return, for each row, the key with the largest sum of weights (the smallest such key in a tie) and the number of
     candidates.
 
-    weights: the weights of the edges of `groups`. A group whose weights add up to -inf is no candidate.
+    Args:
+        weights: the weights of the edges of `groups`. A group whose weights add up to -inf is no candidate.
     """
     weights = spread(definite(weights, precision), len(groups.group))
     weights = convert(weights, F64 if item(weights.type).floating else I64)

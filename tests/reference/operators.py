@@ -96,7 +96,11 @@ _EXTREMES: dict[str, Elementwise] = {
 
 
 def _elementwise(op: str, wrap: bool, a: Array, b: Array, scalar: Scalar) -> Array:
-    """Return `a op b` in a scalar type. wrap: whether integers wrap around."""
+    """Return `a op b` in a scalar type.
+
+    Args:
+        wrap: whether integers wrap around.
+    """
     if op in _BITS:
         return _BITS[op](a, b, scalar)
     if scalar.floating:
@@ -127,7 +131,11 @@ def _float(precision: int) -> Scalar:
 
 
 def binary(op: str, a: Value, b: Value, precision: int, wrap: bool = False) -> Value:
-    """Return `a op b` for the arithmetic and bit operators. wrap: whether `+ - *` of integers wrap around."""
+    """Return `a op b` for the arithmetic and bit operators.
+
+    Args:
+        wrap: whether `+ - *` of integers wrap around.
+    """
     if not wrap:
         known = folded_literals(op, a, b)
         if known is not None:

@@ -36,8 +36,10 @@ class LoopRun:
 class Outcome:
     """The values that a program computed.
 
-    fields: name -> array [n] or [n, k], vertices as dense numbers with -1 for `none`. globals: name -> NumPy scalar.
-    loops: every execution of a loop with counted rounds, in order of entry.
+    Attributes:
+        fields: name -> array [n] or [n, k], vertices as dense numbers with -1 for `none`.
+        globals: name -> NumPy scalar.
+        loops: every execution of a loop with counted rounds, in order of entry.
     """
 
     fields: dict[str, Array]

@@ -53,7 +53,8 @@ _DTYPES: dict[str, Any] = {
 class Value:
     """A value and its type.
 
-    data: an array, the components of a tuple, the rows of a matrix, or a function for a weak type.
+    Attributes:
+        data: an array, the components of a tuple, the rows of a matrix, or a function for a weak type.
     """
 
     type: Type
@@ -171,7 +172,8 @@ class _Weak:
 def counter(number: int | float, counts: bool = False) -> Value:
     """Return an integer (or inf) whose width depends on the place of use.
 
-    counts: True for `N`, `M`, `iteration` and loop variables.
+    Args:
+        counts: True for `N`, `M`, `iteration` and loop variables.
     """
 
     def at(scalar: Scalar) -> Array:
@@ -306,8 +308,9 @@ def computed(type_: Type, make: Callable[[Scalar], Array], *operands: Value, apa
     `make` computes the elements in a scalar type. For a weak type, `make` is called when the type of the context is
     known.
 
-    operands: the operands of `make`. apart: whether the operands, rather than the value, get the type of the place of
-        use.
+    Args:
+        operands: the operands of `make`.
+        apart: whether the operands, rather than the value, get the type of the place of use.
     """
     scalar = item(type_)
     if not scalar.weak:

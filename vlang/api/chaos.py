@@ -92,8 +92,9 @@ def _freedoms(loop: LoopFacts, draws: Draws) -> Iterator[Freedom]:
 class _Bound:
     """The allowed difference of floats.
 
-    rounds: whether results may differ by the rounding of sums in another order. slack: a further absolute difference,
-    for loops that stop on a tolerance.
+    Attributes:
+        rounds: whether results may differ by the rounding of sums in another order.
+        slack: a further absolute difference, for loops that stop on a tolerance.
     """
 
     rounds: bool

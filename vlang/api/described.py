@@ -38,7 +38,11 @@ class Parameter:
 
 @dataclass(frozen=True)
 class FieldInfo:
-    """A vertex or edge field. required: whether it has no initializer (vertex field) or no default (edge field)."""
+    """A vertex or edge field.
+
+    Attributes:
+        required: whether it has no initializer (vertex field) or no default (edge field).
+    """
 
     name: str
     type: str

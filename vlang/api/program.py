@@ -212,7 +212,8 @@ class Program:
     def leaving(self, precision: int, given: frozenset[str], sizes: Sizes) -> tuple[Ranges, Leaving]:
         """The ranges of the program's integers on graphs of a size, and the outputs that may become infinite.
 
-        given: names of the vertex fields that the caller passes.
+        Args:
+            given: names of the vertex fields that the caller passes.
         """
         key = (precision, given, sizes)
         if key not in self._leaving:
@@ -226,7 +227,11 @@ class Program:
         program.
 
         The result gives the facts, the plan, texts and the cost. Nothing is compiled or run, and no GPU is needed.
-        device: "cpu" or "gpu". options: run options as in a call, by name, `research` and `options`. Raises BindError.
+        Raises BindError.
+
+        Args:
+            device: "cpu" or "gpu".
+            options: run options as in a call, by name, `research` and `options`.
         """
         from vlang.api.lowered import lower_program  # start-up
 
@@ -237,7 +242,8 @@ class Program:
     def explain(self, stage: str = "facts", graph: Graph | None = None, **options: Any) -> str:
         """A stage of the compilation as text: the same as `lower(graph, **options).text(stage)`.
 
-        stage: "tree", "ir", "facts", "numba", "cuda" or "plan".
+        Args:
+            stage: "tree", "ir", "facts", "numba", "cuda" or "plan".
         """
         return self.lower(graph, **options).text(stage)
 
@@ -384,10 +390,11 @@ def _check_precision(precision: object) -> None:
 def load(name: str | Path, precision: int = 32, **constants: int) -> Program:
     """Load a program from a `.vp` file, from standard input (`-`), or by its name from the standard library.
 
-    constants: values of the program's constants (`k: const`), in place of their defaults.
-
     Raises DiskError if there is no such file or program, ProgramError if the text is wrong, and BindError for a wrong
     argument.
+
+    Args:
+        constants: values of the program's constants (`k: const`), in place of their defaults.
     """
     from vlang.api.program_text import program_text  # start-up
 

@@ -234,8 +234,9 @@ class _Work:
     def _spread(self, values: Array, new: Array) -> Array:
         """Move the rows of old vertices to their places in the new graph.
 
-        new: the values of new vertices, as one row for each vertex of the new graph, or as a single row for all of
-            them.
+        Args:
+            new: the values of new vertices, as one row for each vertex of the new graph, or as a single row for all of
+                them.
         """
         if self.changed.places is None:
             return values
@@ -260,7 +261,8 @@ class _Work:
     ) -> dict[str, Array]:
         """Run the program on the CPU up to a superstep of one loop, and return the fields.
 
-        given: fields that replace initializers, besides the fields that the caller of the old run passed.
+        Args:
+            given: fields that replace initializers, besides the fields that the caller of the old run passed.
         """
         arrays = {**self.origin.fields, **given}
         graph = name_run(self._stages.program, graph, {}, {}, self.origin.names).graph

@@ -89,8 +89,10 @@ def examine(file: t.File, precision: int = 32,
             broken: frozenset[str] = frozenset()) -> tuple[Run, dict[t.Reduction, Laws]]:
     """The tables of a program with its problems, and the laws of its declared reductions.
 
-    The tables leave out wrong parts of the program. broken: the names on lines that did not parse; they are not
-    reported as unknown.
+    The tables leave out wrong parts of the program.
+
+    Args:
+        broken: the names on lines that did not parse; they are not reported as unknown.
     """
     run = Run(file, precision, broken)
     x = Expressions(run)

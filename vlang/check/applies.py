@@ -264,7 +264,8 @@ def _to_pointed(x: Expressions, item: t.Apply, symbol: Symbol, at: Sight) -> boo
 def _turned(x: Expressions, node: t.Expr | None, owner: str, at: Sight) -> str | None:
     """The text of an expression with `self` and `owner` exchanged; None if that is not possible.
 
-    owner: the name of the other end of the edge.
+    Args:
+        owner: the name of the other end of the edge.
     """
     if node is None:
         return None

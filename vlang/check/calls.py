@@ -226,7 +226,8 @@ def _wraps(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type |
 def _expects(*needs: str, gives: Type | None = None) -> Rule:
     """A rule for a function with arguments of fixed kinds: "integer", "vertex" or "counter" (`u8[64]`).
 
-    gives: the type of the result; None for an int (`common`) or a float (`hll_size`).
+    Args:
+        gives: the type of the result; None for an int (`common`) or a float (`hll_size`).
     """
     def rule(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | None:
         good = True

@@ -103,7 +103,8 @@ def _reason(error: BaseException) -> str:
 def ranks_note(size: int, graph: str, apart: bool) -> str:
     """A line with the number of ranks, and with the file from which each rank reads its edges.
 
-    `apart`: whether the ranks are actors of Ray, and this process reads the graph and prints.
+    Args:
+        apart: whether the ranks are actors of Ray, and this process reads the graph and prints.
     """
     share = " from a page file that this process writes first" if apart and not graph.endswith(".vg") else ""
     return f"{size} ranks{' of Ray' if apart else ', rank 0 prints'}; each reads the edges of its vertices{share}"

@@ -28,8 +28,10 @@ __all__ = [
 def bindings(program: Program, words: Sequence[str], example: str) -> dict[str, str]:
     """The texts of `name=value` words by name, checked against the parameters of the program.
 
-    example: the command so far, for messages. Raises click.UsageError for a word without `=`, for an unknown or
-    repeated name, and for a missing parameter.
+    Raises click.UsageError for a word without `=`, for an unknown or repeated name, and for a missing parameter.
+
+    Args:
+        example: the command so far, for messages.
     """
     known = {p.name: p for p in program.params}
     given: dict[str, str] = {}
@@ -258,7 +260,8 @@ def _of_table(path: str | Path, column: str, graph: Graph, quiet: bool, type_: s
 def unused_columns(program: Program, graph: Graph, given: Iterable[str]) -> str:
     """A note about used and unused columns of the graph's table of vertices; "" if it has no columns.
 
-    given: the names of the fields given by options.
+    Args:
+        given: the names of the fields given by options.
     """
     if graph.vertex_columns is None or not graph.vertex_columns.names:
         return ""

@@ -17,7 +17,8 @@ _WIDTHS = {"utf-8": 1, "utf-16": 2, "utf-32": 4}  # bytes of a code unit
 class Places:
     """Converts between character offsets in a text and (line, column), all from 0.
 
-    encoding: "utf-16" (the protocol's default), "utf-8" or "utf-32"; columns count its code units.
+    Attributes:
+        encoding: "utf-16" (the protocol's default), "utf-8" or "utf-32"; columns count its code units.
     """
 
     text: str

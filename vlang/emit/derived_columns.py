@@ -22,8 +22,9 @@ __all__ = ["with_derived"]
 def with_derived(stage: Stage, present: Mapping[str, str]) -> tuple[Stage, Mapping[str, str]]:
     """Replace derived values by reads of columns; return the stage and the edge columns that the graph then has.
 
-    present: for each edge column that the graph has, its name and its stored type. `present` has ORDINAL and PLACE only
-    if the run needs ordinals of parallel edges.
+    Args:
+        present: for each edge column that the graph has, its name and its stored type. `present` has ORDINAL and PLACE
+            only if the run needs ordinals of parallel edges.
     """
     gathers = tuple(replace(g, reduce=_reduce(g.reduce, present)) if _asks(g.reduce) else g for g in stage.gathers)
     if gathers == stage.gathers:

@@ -171,7 +171,12 @@ class _Emitter:
         return self.scalars.add(name, kind, value, span, times)
 
     def _steps(self, steps: tuple[ir.Step, ...], plan: LoopPlan | None, swept: ir.Sweep | None = None) -> list[Step]:
-        """The steps of a block. plan: the loop around the block, or None. swept: the sweep around it, or None."""
+        """The steps of a block.
+
+        Args:
+            plan: the loop around the block, or None.
+            swept: the sweep around it, or None.
+        """
         found: list[Step] = []
         for step in steps:
             found.append(self._step(step, plan, swept))
@@ -180,7 +185,11 @@ class _Emitter:
         return found
 
     def _later(self, name: str, require: f.Require) -> Contract:
-        """Return a contract about computed values. name: the scalar that holds the condition."""
+        """Return a contract about computed values.
+
+        Args:
+            name: the scalar that holds the condition.
+        """
         numbers = (one.name for one in f.walk(require.cond) if isinstance(one, f.GraphValue)
                    and one.kind != "builtin" and isinstance(one.type, Scalar) and one.type != VERTEX)
         reads = tuple((self.program.names.get(one, one), one) for one in dict.fromkeys(numbers))

@@ -26,8 +26,9 @@ Messages = Callable[[Stage], Mapping[f.Expr, int]]
 class FusedWork:
     """The work fused into one pass.
 
-    scalars: names of values whose reductions over vertices are fused. sender: the name of the pass whose messages are
-    computed, or None.
+    Attributes:
+        scalars: names of values whose reductions over vertices are fused.
+        sender: the name of the pass whose messages are computed, or None.
     """
 
     scalars: tuple[str, ...]
@@ -94,7 +95,11 @@ def _folds(value: f.Expr, later: set[str], next_one: bool) -> bool:
 
 
 def _at_hand(expr: f.Expr, of: str, later: set[str], now: bool) -> bool:
-    """Whether an expression reads only the vertex `of` and no value in `later`. now: exclude past values, too."""
+    """Whether an expression reads only the vertex `of` and no value in `later`.
+
+    Args:
+        now: exclude past values, too.
+    """
     for e in f.walk(expr):
         if isinstance(e, f.Field) and (e.of != of or (now and e.time != "now")):
             return False

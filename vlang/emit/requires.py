@@ -17,7 +17,11 @@ _MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
 def contract_stages(program: f.Program, schedule: Schedule, present: frozenset[str]) -> tuple[ContractStage, ...]:
-    """The contracts of a program as steps. present: the edge fields of the graph; other fields have defaults."""
+    """The contracts of a program as steps.
+
+    Args:
+        present: the edge fields of the graph; other fields have defaults.
+    """
     domain = _first_domain(schedule)
     found = [_needs(program)] if program.needs else []
     for number, require in enumerate(program.requires):

@@ -50,10 +50,12 @@ class GatherFacts:
 
 @dataclass(frozen=True)
 class EarlyExit:
-    """Rule X.
+    """Whether and how the gathers of a loop may end early (rule X).
 
-    gathers: the gathers that stop at the absorbing element of their reduction. done: fields, each with
-    the value (true or false) at which a vertex need not gather. frontier: the verdict of rule X2.
+    Attributes:
+        gathers: the gathers that stop at the absorbing element of their reduction.
+        done: fields, each with the value (true or false) at which a vertex need not gather.
+        frontier: the verdict of rule X2.
     """
 
     gathers: tuple[str, ...]

@@ -177,7 +177,11 @@ def _constants(expr: f.Expr) -> list[int | None]:
 
 def noting_integers(program: f.Program, given: frozenset[str], ranges: Ranges) -> \
         tuple[f.Program, tuple[Place, ...]]:
-    """The program with notes, and the place of each note. given: fields whose initializers do not run."""
+    """The program with notes, and the place of each note.
+
+    Args:
+        given: fields whose initializers do not run.
+    """
     notes = _Notes(program, given, ranges)
     body = notes.block(program.body)
     start = tuple(f.InitField(p.span, p.note, f.Const(BOOL, False)) for p in notes.places)

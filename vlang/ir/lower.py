@@ -117,7 +117,12 @@ class _Lowering:
 
     def _of_type(self, node: t.Reduction, type_: Type, wide: Type, names: list[str],
                  sides: list[Symbol]) -> f.UserReduction:
-        """A declared reduction. type_: the type of its operands; wide: the type in which its body computes."""
+        """A declared reduction.
+
+        Args:
+            type_: the type of its operands.
+            wide: the type in which its body computes.
+        """
         bound: dict[Symbol, f.Expr] = {side: f.Accumulator(wide, name) for side, name in zip(sides, names, strict=True)}
         with self._x.bound(bound), self._x.computing("exact"):
             body = self._x.typed(node.value, wide)

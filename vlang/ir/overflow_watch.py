@@ -77,7 +77,11 @@ def _named(program: f.Program, holds: Callable[[f.Expr], bool]) -> set[str]:
 
 
 def noting(program: f.Program, given: frozenset[str]) -> tuple[f.Program, tuple[Place, ...]]:
-    """The program with notes, and the place of each note. given: fields whose initializers do not run."""
+    """The program with notes, and the place of each note.
+
+    Args:
+        given: fields whose initializers do not run.
+    """
     notes = _Notes(program, given)
     body = notes.block(program.body)
     start = tuple(f.InitField(p.span, p.note, f.Const(BOOL, False)) for p in notes.places)
@@ -125,9 +129,10 @@ class _Notes:
                     yield from self._folded(statement)
 
     def _sum(self, span: Span, reduce: f.Reduce, name: str | None) -> Iterator[f.Statement]:
-        """Add a note: a bool that is true where a sum is infinite although no term and no `default` is infinite.
+        """Add a note: a bool that is true if a sum is infinite, although all its terms and its `default` are finite.
 
-        name: the accumulator of the sum, if any.
+        Args:
+            name: the accumulator of the sum, if any.
         """
         make: Callable[[Span, str, f.Reduce], f.Statement] = f.Gather if reduce.domain.edges else f.Let
         if name is None:
@@ -142,9 +147,10 @@ class _Notes:
         yield self._note(span, self._value(reduce, name), finite, reduce.domain.edges)
 
     def _inside(self, span: Span, reduce: f.Reduce, name: str | None) -> Iterator[f.Statement]:
-        """Add a note that is true where a sum inside a reduction is infinite, and none of its terms is.
+        """Add a note: a bool that is true if a sum inside a reduction is infinite, although all its terms are finite.
 
-        name: the accumulator of the reduction, if any.
+        Args:
+            name: the accumulator of the reduction, if any.
         """
         sums = [e for e in dict.fromkeys(f.walk(reduce)) if e != reduce and isinstance(e, f.Reduce) and
                 _sum_of_floats(e)]
@@ -167,7 +173,7 @@ class _Notes:
                 yield self._note(span, part, [f.Accumulator(BOOL, some)], True)
 
     def _addition(self, apply: f.Apply) -> Iterator[f.Statement]:
-        """Add a note: a bool that is true where the sum of two finite values is infinite."""
+        """Add a note: a bool that is true if the sum of two finite values is infinite."""
         value = apply.value
         while isinstance(value, f.Op) and value.op == "cast":
             (value,) = value.args
@@ -176,14 +182,22 @@ class _Notes:
             yield self._note(apply.span, apply.value, [_not(_infinite(side)) for side in value.args], True)
 
     def _folded(self, statement: f.Apply | f.InitField) -> Iterator[f.Statement]:
-        """Add a note: a bool that is true where a value is infinite and contains an infinite fold of finite vectors."""
+        """Add a note for a value with a fold of vectors, that is, a sum of components or of products of components.
+
+        The note is a bool per vertex. It is true if the value is infinite, and contains a fold that is infinite although
+        all components of its vectors are finite.
+        """
         value = statement.value
         test = _left(value) if _float(value.type) and not any(True for _ in f.reductions(value)) else None
         if test is not None:
             yield self._note(statement.span, value, [test], True)
 
     def _folded_terms(self, gather: f.Gather) -> Iterator[f.Statement]:
-        """Add a note: a bool that is true where a gather has a term with an infinite fold of finite vectors."""
+        """Add a note for a gather with a fold of vectors in its terms. `_folded` says what a fold is.
+
+        The note is a bool per vertex. It is true if the result of the gather is infinite, and one of its terms contains a
+        fold that is infinite although all components of its vectors are finite.
+        """
         reduce = gather.reduce
         left = _left(reduce.body) if _float(reduce.type) else None
         if left is not None:

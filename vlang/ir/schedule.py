@@ -34,8 +34,9 @@ def schedule(
 ) -> Schedule:
     """The steps of a program.
 
-    given: fields that the caller passes, so their initializers do not run. without: optimisations to leave out; only
-    "merge" and "narrow" have an effect here.
+    Args:
+        given: fields that the caller passes, so their initializers do not run.
+        without: optimisations to leave out; only "merge" and "narrow" have an effect here.
     """
     body = tuple(s for s in program.body if not (isinstance(s, f.InitField) and s.name in given))
     return Schedule(program, _mark_stored(_Packer(program, without).block(body, None)))

@@ -192,7 +192,11 @@ class ForVertices:
 
 @dataclass(frozen=True, eq=False)
 class ForRange:
-    """A `for ... from ... to`. name: its name, unique in the program."""
+    """A `for ... from ... to`.
+
+    Attributes:
+        name: its name, unique in the program.
+    """
 
     name: str
     each: f.ForRange

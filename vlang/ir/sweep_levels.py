@@ -52,8 +52,10 @@ class Levelled:
 def levelled(stage: Stage, sweep: Sweep, factors: bool = True) -> Levelled | None:
     """The pass with messages by level; None if some gather does not have the form that the module describes.
 
-    factors: whether factors of the receiver may be taken out of sums of floats. A sweep in a `where` gives None, since
-    neighbours outside the `where` are in no list of vertices by level.
+    A sweep in a `where` gives None, since neighbours outside the `where` are in no list of vertices by level.
+
+    Args:
+        factors: whether factors of the receiver may be taken out of sums of floats.
     """
     if sweep.guard is not None or not stage.gathers or any(g.reduce.key is not None for g in stage.gathers):
         return None

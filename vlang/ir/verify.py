@@ -25,7 +25,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Rule(Generic[T]):
-    """sentence: the rule in words. broken: yields a description of each place where the rule does not hold."""
+    """A rule that the compiler checks in the forms of a program.
+
+    Attributes:
+        sentence: the rule in words.
+        broken: yields a description of each place where the rule does not hold.
+    """
 
     sentence: str
     broken: Callable[[T], Iterable[str]]

@@ -43,7 +43,11 @@ _CHOICE = re.compile(r"(.*? = )?(.+?) \? (.+?) : (.+)")
 
 @dataclass(frozen=True)
 class Word:
-    """A token of a line. kind: "name", "number", "text", "op" or "bad"."""
+    """A token of a line.
+
+    Attributes:
+        kind: "name", "number", "text", "op" or "bad".
+    """
 
     kind: str
     text: str
@@ -193,7 +197,8 @@ def _unclosed(brackets: list[Word], result: Scan) -> bool:
 def _character(text: str, words: list[Word], brackets: list[Word], result: Scan) -> bool:
     """Check the newest word of a line, and return whether it makes the line unparsable.
 
-    brackets: the stack of open brackets, which this function updates.
+    Args:
+        brackets: the stack of open brackets, which this function updates.
     """
     word = words[-1]
     if word.text in ("(", "["):

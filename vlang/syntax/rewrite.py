@@ -37,7 +37,11 @@ def comment_in(line: str, start: int = 0) -> int:
 
 
 def edited(text: str, span: t.Span, edits: Iterable[tuple[t.Span, str]]) -> str:
-    """The part `span` of the text on one line, after edits. edits: pairs of a span and the text that replaces it."""
+    """The part `span` of the text on one line, after edits.
+
+    Args:
+        edits: pairs of a span and the text that replaces it.
+    """
     out, place = [], span.start
     for part, new in sorted(edits, key=lambda e: e[0].start):
         out += [text[place : part.start], new]

@@ -18,7 +18,12 @@ __all__ = ["TextVertexIds", "Texts", "TextsBuilder"]
 
 @dataclass(frozen=True)
 class Texts:
-    """A list of texts. data: uint8, all texts in UTF-8. ends: uint64, the end of each text in `data`."""
+    """A list of texts.
+
+    Attributes:
+        data: uint8, all texts in UTF-8.
+        ends: uint64, the end of each text in `data`.
+    """
 
     data: NDArray[np.uint8]
     ends: NDArray[np.uint64]

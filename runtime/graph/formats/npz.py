@@ -71,7 +71,11 @@ class _Npz(StoredFormat):
     def stream(
         self, graph_type: type[Graph], path: Path, weights: str | None, empty: Empty, threads: int
     ) -> StoredEdges:
-        """See `StoredFormat`. threads: how many threads check and expand a graph that vlang saved."""
+        """See `StoredFormat`.
+
+        Args:
+            threads: how many threads check and expand a graph that vlang saved.
+        """
         from vlang.runtime.graph.edges.chosen_weight import check_weights  # start-up
         from vlang.runtime.graph.formats.archive import Archive  # start-up
         from vlang.runtime.graph.formats.npz_arrays import is_own, own_graph  # start-up

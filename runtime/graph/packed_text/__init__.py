@@ -183,7 +183,8 @@ class _Open:
 def packed_output(file: IO[bytes], suffix: str) -> AbstractContextManager[IO[bytes]]:
     """A context manager that yields an output whose bytes are compressed and written to `file`.
 
-    suffix: the suffix of the compression, such as ".gz"; "" for no compression.
+    Args:
+        suffix: the suffix of the compression, such as ".gz"; "" for no compression.
     """
     if suffix == ".gz":
         return cast("IO[bytes]", gzip.GzipFile("", "wb", fileobj=file, mtime=0))

@@ -135,5 +135,10 @@ class Picture:
 
 
 def page(title: str, parts: Sequence[str]) -> str:
-    """An HTML page. title: plain text. parts: HTML."""
+    """An HTML page.
+
+    Args:
+        title: plain text.
+        parts: HTML.
+    """
     return _PAGE.format(title=escape(title), body="\n".join(parts))

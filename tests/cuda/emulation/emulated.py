@@ -57,7 +57,11 @@ class Operation:
 
 @dataclass(eq=False)
 class EmulatedStream:
-    """A queue of operations that run in order. queued, done: total numbers of operations."""
+    """A queue of operations that run in order.
+
+    Attributes:
+        queued, done: total numbers of operations.
+    """
 
     queue: deque[Operation] = field(default_factory=deque)
     queued: int = 0
@@ -66,14 +70,22 @@ class EmulatedStream:
 
 @dataclass(eq=False)
 class EmulatedEvent:
-    """A point in a stream. passed: the time in seconds at which the stream reached this point."""
+    """A point in a stream.
+
+    Attributes:
+        passed: the time in seconds at which the stream reached this point.
+    """
 
     passed: float | None = None
 
 
 @dataclass(eq=False)
 class EmulatedKernel:
-    """A kernel in a library. bound: the maximum number of threads per block."""
+    """A kernel in a library.
+
+    Attributes:
+        bound: the maximum number of threads per block.
+    """
 
     name: str
     library: Library
@@ -84,7 +96,8 @@ class EmulatedGpu:
     """An emulated GPU, which outlives the emulated devices of several runs. Graphs keep memory and page locks on the
     GPU.
 
-    name: the name of the device in `device=`.
+    Args:
+        name: the name of the device in `device=`.
     """
 
     def __init__(self, name: str = "emulated") -> None:

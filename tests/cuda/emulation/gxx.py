@@ -36,7 +36,11 @@ needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is 
 
 @dataclass(frozen=True)
 class Program:
-    """A kernel in a library. words: the number of its arguments, which are 64-bit words."""
+    """A kernel in a library.
+
+    Attributes:
+        words: the number of its arguments, which are 64-bit words.
+    """
 
     name: str
     words: int

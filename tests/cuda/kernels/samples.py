@@ -60,8 +60,10 @@ def random_rows(rng: np.random.Generator, degrees: Array, n: int | None = None) 
 
 
 class State:
-    """Arrays of a run over n vertices, and the frame with the addresses of the arrays. parts: space for partial
-    results.
+    """Arrays of a run over n vertices, and the frame with the addresses of the arrays.
+
+    Attributes:
+        parts: space for partial results.
     """
 
     def __init__(self, rng: np.random.Generator, rows: Rows, dtypes: tuple[str, str] = ("f4", "f4")) -> None:

@@ -37,7 +37,11 @@ _PLAIN = re.compile(r"\bst\.(?!param|local)|\bst\.volatile")
 
 
 def _texts(change: tuple[str, str] = ("", "")) -> dict[str, str]:
-    """Return the PTX of each kernel. change: a part of the source text, and the text that replaces the part."""
+    """Return the PTX of each kernel.
+
+    Args:
+        change: a part of the source text, and the text that replaces the part.
+    """
     kernels = "".join(
         f'extern "C" __global__ void {name}_{kind}({kind}* place, {kind} value) {{ {name}(place, value); }}\n'
         for name, kinds in OPERATIONS.items() for kind in kinds)

@@ -112,7 +112,9 @@ def log_of(
 ) -> str:
     """Return the messages of NVRTC. Raises an error if NVRTC rejects the text.
 
-    optimised: whether to compile as for a run. Optimisation triples the time and only makes the machine code faster.
+    Args:
+        optimised: whether to compile as for a run. Optimisation triples the time and only makes the machine code
+            faster.
     """
     entries = dict(entry(template, struct, *constants) for template, struct, constants in kernels)
     return _log(whole_source(text, entries), architecture, ptxas, optimised)

@@ -135,8 +135,9 @@ def mixed(rng: np.random.Generator, n: int, hub: bool) -> Rows:
 def state_of(struct: str, rng: np.random.Generator, rows: Rows, cancel: bool = False) -> State:
     """Return a state with initial values. If the pass has final vertices, some vertices are final.
 
-    cancel: whether large values of both signs are mixed with small values. Sums then depend on the order of the edges,
-    even after rounding to f32.
+    Args:
+        cancel: whether large values of both signs are mixed with small values. Sums then depend on the order of the
+            edges, even after rounding to f32.
     """
     state = State(rng, rows, SAMPLES[struct].dtypes)
     if cancel:

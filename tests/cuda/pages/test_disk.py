@@ -63,8 +63,10 @@ def in_memory(name: str, **options: Any) -> tuple[Result, int]:
 def on_disk(
     name: str, memory: int | None, buffers: int = 2, kept: float = 0.0, seed: int = 0, **options: Any
 ) -> Result:
-    """Run a program on pages from disk. memory: bytes on the device; if they are too few, the least possible memory is
-    used.
+    """Run a program on pages from disk.
+
+    Args:
+        memory: bytes on the device; if they are too few, the least possible memory is used.
     """
     with streaming(buffers, kept), emulated(name, seed) as devices:
         graph = opened(to_graph(given_of(name).graph), PAGE, 0.0002 * (seed % 2))

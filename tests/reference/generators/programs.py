@@ -302,7 +302,11 @@ class Writer:
         self.lines.insert(head, self.lines.pop())
 
     def ending(self, written: set[str]) -> str:
-        """Return a condition for `until`. written: the fields that the loop writes."""
+        """Return a condition for `until`.
+
+        Args:
+            written: the fields that the loop writes.
+        """
         changing = sorted(n for n in written if self.kinds[n] in ("int", "i64"))
         if changing and self.e.chance(50):
             return f"max(abs(change(v.{self.e.pick(changing)})) for v in vertices) <= {self.e.number(0, 5)}"
@@ -437,8 +441,10 @@ def _plain(key: str) -> str:
 
 
 def started(w: Writer, group: bool = False) -> Generated:
-    """Return the head of a program, with its graph and inputs. group: whether the program has a set of vertices as a
-    parameter.
+    """Return the head of a program, with its graph and inputs.
+
+    Args:
+        group: whether the program has a set of vertices as a parameter.
     """
     e = w.e
     columns = e.pick([{}, {"w": "int"}, {"w": "wide"}, {"w": "float"}, {"w": "int", "c": "float"}])

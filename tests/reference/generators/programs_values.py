@@ -42,7 +42,11 @@ class _Writer:
         return self.draw(st.sampled_from(choices))
 
     def vector(self, depth: int, of: str = "") -> str:
-        """Return a vector expression. of: "" for fields of the vertex itself, "u." for fields of the neighbour."""
+        """Return a vector expression.
+
+        Args:
+            of: "" for fields of the vertex itself, "u." for fields of the neighbour.
+        """
         leaf = [f"{of}x", f"{of}y", f"{of}const", "p"] + ([] if of else self.gathered)
         if depth == 0:
             return self.one(*leaf)

@@ -90,8 +90,9 @@ def _for_option(name: str, what: str, program: str) -> Iterator[None]:
 def _parameter(param: f.ParamDecl, graph: Graph, value: Any, shown: Scalar | None) -> Any:
     """The value of a parameter in the form that the engine takes. Raises BindError or GraphError.
 
-    shown: the type of the parameter, if it is `category` or a type of times. A category stays a text; later, `name_run`
-        replaces the text by a number.
+    Args:
+        shown: the type of the parameter, if it is `category` or a type of times. A category stays a text; later,
+            `name_run` replaces the text by a number.
     """
     if shown == CATEGORY:
         if not isinstance(value, str) or not value:

@@ -102,7 +102,9 @@ def options_by_name(options: Options | Mapping[str, Any] | None) -> Mapping[str,
 def _named(door: str, given: Any, known: Mapping[str, Option]) -> Mapping[str, Any]:
     """The items of `options={...}` or `research={...}`, by name. Raises BindError for an unknown name.
 
-    door: the keyword, "options" or "research". known: the options that are allowed in this keyword.
+    Args:
+        door: the keyword, "options" or "research".
+        known: the options that are allowed in this keyword.
     """
     if given is None:
         return {}

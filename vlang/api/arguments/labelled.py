@@ -92,9 +92,12 @@ def _labels(labels: Any) -> Array:
 
 
 def _ordered(name: str, graph: Graph, labels: Array, rows: Array) -> Array:
-    """The rows in the order of vertices. labels: the vertex id of each row.
+    """The rows in the order of vertices.
 
     Raises BindError unless each vertex has exactly one row.
+
+    Args:
+        labels: the vertex id of each row.
     """
     ranks, known = located(graph.ids, labels)
     counts = np.bincount(ranks[known], minlength=graph.n)

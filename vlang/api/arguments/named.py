@@ -127,7 +127,10 @@ def _unknown(
 def check_kinds(program: f.Program, graph: Graph, name: str) -> None:
     """Check that the program declares a type `category` or a type of times exactly where a column has such values.
 
-    name: the name of the program. Raises BindError.
+    Raises BindError.
+
+    Args:
+        name: the name of the program.
     """
     for edge in program.edges:
         if edge.name not in graph.columns:

@@ -31,7 +31,9 @@ def described_list(name: str, graph: Graph, text: str) -> NDArray[np.uint32]:
     vertex. So a sample depends only on the number of vertices and the seed. Raises BindError for a sample with more
     vertices than the graph.
 
-    name: the parameter, for the message. text: a text for which `is_described` holds.
+    Args:
+        name: the parameter, for the message.
+        text: a text for which `is_described` holds.
     """
     found = _TEXT.fullmatch(text)
     assert found is not None

@@ -43,8 +43,9 @@ Key = Mapping[str, Mapping[str, str]]
 class Notes:
     """Messages about the checkpoints of a run.
 
-    resumed: says where the run continued; "" if it started from the beginning. problems: messages about checkpoints
-    that could not be read or written.
+    Attributes:
+        resumed: says where the run continued; "" if it started from the beginning.
+        problems: messages about checkpoints that could not be read or written.
     """
 
     def __init__(self, say: Any) -> None:

@@ -100,7 +100,10 @@ def within_budget(
 ) -> AbstractContextManager[tuple[str, ...]]:
     """A context manager that checks the memory need of a run, enforces its budget, and yields warnings.
 
-    plan_for: compiles the plan for a target, "numba" or "cuda". Raises OutOfMemory, and BindError.
+    Raises OutOfMemory, and BindError.
+
+    Args:
+        plan_for: compiles the plan for a target, "numba" or "cuda".
     """
     limit, transport = chosen_budget(options), here()
     if transport is not None and limit is not None:

@@ -44,9 +44,10 @@ class _Called:
 def observed(options: Options, name: str) -> AbstractContextManager[None]:
     """A context manager for a run with the options `progress` and `trace`.
 
-    name: the name of the program, for the title of the trace.
-
     Raises BindError and DiskError if the trace cannot be written.
+
+    Args:
+        name: the name of the program, for the title of the trace.
     """
     return nullcontext() if options.trace is None and options.progress is None else _observed(options, name)
 

@@ -93,8 +93,10 @@ def placed(program: Program, plan_for: Callable[[str], Plan], graph: Graph, opti
 
 
 def _of_lists(program: Program, line: int, graph: Graph, needed: int) -> BindError:
-    """The error about a program whose edges must be in memory. needed: the bytes of memory that a run with all edges in
-    memory needs.
+    """The error about a program whose edges must be in memory.
+
+    Args:
+        needed: the bytes of memory that a run with all edges in memory needs.
     """
     return BindError(f"{program.name}, line {line}: `common` intersects the neighbours of two vertices, which may be "
                      f"in any pages of {graph.name}, so its edges cannot be streamed; with "

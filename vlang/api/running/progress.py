@@ -35,12 +35,20 @@ def _bytes_text(count: float) -> str:
 
 
 class _Surface(Protocol):
-    """An output that shows progress. `live`: whether each text replaces the previous one."""
+    """An output that shows progress.
+
+    Attributes:
+        live: whether each text replaces the previous one.
+    """
 
     live: bool
 
     def show(self, text: str, fraction: float | None) -> None:
-        """Show a text. fraction: the part of the work that is done, 0 to 1; None if it is not known."""
+        """Show a text.
+
+        Args:
+            fraction: the part of the work that is done, 0 to 1; None if it is not known.
+        """
 
     def close(self, last: str) -> None:
         """Remove the shown text, or replace it by the text `last`."""
@@ -242,7 +250,11 @@ class Progress:
             self._show()
 
     def _show(self, due: bool = False) -> None:
-        """Show the present state, unless another thread is showing it. due: whether a plain line is printed at once."""
+        """Show the present state, unless another thread is showing it.
+
+        Args:
+            due: whether a plain line is printed at once.
+        """
         if not self._busy.acquire(blocking=False):  # the other thread shows it
             return
         try:

@@ -108,7 +108,8 @@ class _Query:
     def _check(self, broken: Formula, count: int) -> tuple[str, Any]:
         """Ask z3 for operands that break a law.
 
-        broken: the formula which says that the law does not hold.
+        Args:
+            broken: the formula which says that the law does not hold.
 
         Returns:
             The verdict of z3, and a model in which the first `count` operands are small.
@@ -194,7 +195,8 @@ def _number(model: Any, value: Any) -> Any:
 class _Translator:
     """Translates expressions to formulas. Literals stay Python numbers until a type is known.
 
-    given: the formulas of the parameters, by name.
+    Attributes:
+        given: the formulas of the parameters, by name.
     """
 
     run: Run
@@ -206,7 +208,11 @@ class _Translator:
         return self.terms.fit(self.value(node.value, {node.left: left, node.right: right}), type_)
 
     def value(self, node: t.Expr, env: Mapping[str, Any]) -> Any:
-        """The formula of an expression. env: the formulas of the arguments, by name. Raises Untranslatable."""
+        """The formula of an expression. Raises Untranslatable.
+
+        Args:
+            env: the formulas of the arguments, by name.
+        """
         if isinstance(node, t.Literal) and node.value is not None:
             return node.value
         if isinstance(node, t.Name) and (node.name in env or node.name in self.given):

@@ -62,7 +62,8 @@ class Whole:
 class Terms:
     """Builds formulas. Each object has a z3 context of its own, since threads must not share a context.
 
-    assumed: formulas that hold for all operands considered.
+    Attributes:
+        assumed: formulas that hold for all operands considered.
     """
 
     z3: Any = field(default_factory=lambda: importlib.import_module("z3"))

@@ -95,7 +95,8 @@ def of_group(x: Expressions, node: t.Reduce, at: Sight) -> Sight | None:
 def weighed(x: Expressions, node: t.Reduce, edge: Sight) -> None:
     """Check the `weight` of a reduction: only `mode` over edges may have a weight.
 
-    edge: the context of an expression at an edge.
+    Args:
+        edge: the context of an expression at an edge.
     """
     run, weight = x.run, node.weight
     assert weight is not None

@@ -51,7 +51,11 @@ def joined(type_: Type | None, *parts: Value) -> Value:
 
 @dataclass(eq=False)
 class Scope:
-    """The names of one block. ended: accumulators of inner blocks that have ended."""
+    """The names of one block.
+
+    Attributes:
+        ended: accumulators of inner blocks that have ended.
+    """
 
     parent: Scope | None = None
     names: dict[str, Symbol] = field(default_factory=dict)

@@ -61,7 +61,8 @@ class _Flow:
     def within(self, node: t.Expr, excluded: dict[str, Signs]) -> Signs:
         """The infinities that may be the value of an expression.
 
-        excluded: the infinities that conditions around the expression rule out, by the text of a value.
+        Args:
+            excluded: the infinities that conditions around the expression rule out, by the text of a value.
         """
         return self._signs(node, excluded) - excluded.get(self._run.text(node), _NO)
 

@@ -24,8 +24,9 @@ _FORGETS = {"any": "or", "all": "and", "bitor": "|", "bitand": "&"}
 class _Write:
     """One `apply` in a loop.
 
-    gated: whether some supersteps may skip it, since it is in an inner loop, or in a `where` whose condition depends on
-    fields of the loop.
+    Attributes:
+        gated: whether some supersteps may skip it, since it is in an inner loop, or in a `where` whose condition
+            depends on fields of the loop.
     """
 
     node: t.Apply

@@ -53,7 +53,8 @@ def command(graph: str, as_json: bool, sums: bool, threads: int | None, **readin
 def describe_file(file: PageFile, sums: bool) -> dict[str, Any]:
     """The properties of a page file, as JSON values by name.
 
-    sums: whether to read all pages and verify their checksums.
+    Args:
+        sums: whether to read all pages and verify their checksums.
     """
     said = file.description.facts
     names = ("first_id", "last_id", "largest_out_degree", "largest_in_degree", "isolated_vertices")

@@ -128,7 +128,11 @@ class NumbaDialect(Dialect):
 
     # ------------------------------------------------------------------------- functions
     def define(self, function: Function, name: str = "") -> str:
-        """Code of a generated function. name: a name to use instead of the function's own."""
+        """Code of a generated function.
+
+        Args:
+            name: a name to use instead of the function's own.
+        """
         body = [*function.lines, *([f"return {function.result}"] if function.result else [])] or ["pass"]
         head = f"{name or function.name}({skeletons().heads[function.name]})"
         return f"@inner\ndef {head}:\n" + "".join(f"    {line}\n" for line in body)

@@ -35,7 +35,12 @@ _CASES = 24  # scalars computed by one function
 
 
 def _skeleton(name: str, suffix: str = "", fuses: bool = True) -> str:
-    """Code of a skeleton for one pass. suffix: the name of the pass. fuses: whether work is fused into the pass."""
+    """Code of a skeleton for one pass.
+
+    Args:
+        suffix: the name of the pass.
+        fuses: whether work is fused into the pass.
+    """
     return skeletons().files[name].text(suffix, fuses)
 
 

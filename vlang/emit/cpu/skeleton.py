@@ -49,22 +49,34 @@ from vlang.runtime.compile.intrinsics import *
 class Skeleton:
     """The code of one skeleton file.
 
-    pieces: its text, cut after each name to which the name of the pass is appended. alone: the same text without the
-    calls for fused work; empty if there are no such calls.
+    Attributes:
+        pieces: its text, cut after each name to which the name of the pass is appended.
+        alone: the same text without the calls for fused work; empty if there are no such calls.
     """
 
     pieces: tuple[str, ...]
     alone: tuple[str, ...] = ()
 
     def text(self, suffix: str = "", fuses: bool = True) -> str:
-        """The code for one pass. suffix: the name of the pass. fuses: whether work is fused into the pass."""
+        """The code for one pass.
+
+        Args:
+            suffix: the name of the pass.
+            fuses: whether work is fused into the pass.
+        """
         pieces = self.alone if self.alone and not fuses else self.pieces
         return (f"_{suffix}" if suffix else "").join(pieces)
 
 
 @dataclass(frozen=True)
 class Skeletons:
-    """All skeletons. files: skeletons by name. heads: the parameter list of each hole. head: a module's imports."""
+    """All skeletons.
+
+    Attributes:
+        files: skeletons by name.
+        heads: the parameter list of each hole.
+        head: a module's imports.
+    """
 
     files: Mapping[str, Skeleton]
     heads: Mapping[str, str]
@@ -95,7 +107,11 @@ def _loaded() -> Skeletons:
 
 
 def take_apart(texts: Mapping[str, str]) -> Skeletons:
-    """Parse skeletons. texts: the text of each file, by name, including `holes`."""
+    """Parse skeletons.
+
+    Args:
+        texts: the text of each file, by name, including `holes`.
+    """
     trees = {name: ast.parse(text) for name, text in texts.items()}
     heads = {node.name: ast.unparse(_bare(node.args)) for node in trees.pop("holes").body
              if isinstance(node, ast.FunctionDef) and _marked(node, "hole")}
@@ -118,7 +134,12 @@ def _bare(arguments: ast.arguments) -> ast.arguments:
 
 
 class _File:
-    """A skeleton file during parsing. imported: local name -> module. own: whether the skeleton belongs to a pass."""
+    """A skeleton file during parsing.
+
+    Attributes:
+        imported: local name -> module.
+        own: whether the skeleton belongs to a pass.
+    """
 
     def __init__(self, name: str, text: str, tree: ast.Module, heads: Mapping[str, str]) -> None:
         imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]

@@ -77,7 +77,11 @@ def packed(type_: Tuple) -> bool:
 
 
 def places(name: str, type_: Type) -> Places:
-    """How a reduction is joined in each kind of memory. type_: the type of an accumulator component, or of a tuple."""
+    """How a reduction is joined in each kind of memory.
+
+    Args:
+        type_: the type of an accumulator component, or of a tuple.
+    """
     if name not in REDUCTIONS:
         return _declared(name, type_)
     cell = cell_type(type_)

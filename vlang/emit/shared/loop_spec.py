@@ -121,7 +121,11 @@ def neighbour_reads(stage: Stage, messages: Mapping[f.Expr, int]) -> frozenset[s
 
 
 def plan_loop(loop: Loop, facts: Facts, without: frozenset[str] = frozenset()) -> LoopPlan:
-    """Decide how a loop runs. without: optimisations to leave out. No rule applies to a loop with inner blocks."""
+    """Decide how a loop runs. No rule applies to a loop with inner blocks.
+
+    Args:
+        without: optimisations to leave out.
+    """
     fact = facts.loop(loop.repeat)
     skip = fact.skip and "skip" not in without
     applied, fused = frozenset(loop.applied), loop.fused
@@ -182,7 +186,8 @@ def _copied(fact: LoopFacts) -> CopySpec | None:
 def _readers(loop: Loop, own: frozenset[str]) -> dict[str, Reader]:
     """For each pass over edges, the values that it reads and the loop writes.
 
-    own: the fields whose change at a vertex makes this vertex run again.
+    Args:
+        own: the fields whose change at a vertex makes this vertex run again.
     """
     applied = frozenset(loop.applied)
     readers = {}

@@ -17,8 +17,10 @@ __all__ = ["Early", "decided", "early_of", "joined_writes", "one_write", "is_fin
 class Early:
     """How a gather may end early under rule X.
 
-    kind: "frontier", "absorbing" or "". decided: whether every gather ends at the absorbing element of its reduction.
-    done: fields, each with a value; a vertex where all these fields have these values need not gather.
+    Attributes:
+        kind: "frontier", "absorbing" or "".
+        decided: whether every gather ends at the absorbing element of its reduction.
+        done: fields, each with a value; a vertex where all these fields have these values need not gather.
     """
 
     kind: str = ""

@@ -78,7 +78,12 @@ class StageWriter:
         return structures(self.accumulations)
 
     def scope(self, there: str = "u", values: dict[f.Expr, tuple[str, ...]] | None = None) -> Scope:
-        """A scope for one function. there: the index of the neighbour. values: expressions computed elsewhere."""
+        """A scope for one function.
+
+        Args:
+            there: the index of the neighbour.
+            values: expressions computed elsewhere.
+        """
         plan = self.plan
         times = Times(starts=plan.starts, sent=plan.sent, level=plan.loop.level) if plan else Times()
         return Scope(self.env, there=there, times=times, columns=self.columns, values=values or {})
@@ -219,7 +224,11 @@ class StageWriter:
         return Function("apply", tuple(lines), flags)
 
     def _left(self, writer: Writer, span: Span, guard: str | None = None) -> None:
-        """Record for a vertex that a declared reduction overflowed its type. guard: the mask of the statement."""
+        """Record for a vertex that a declared reduction overflowed its type.
+
+        Args:
+            guard: the mask of the statement.
+        """
         if not writer.left:
             return
         d, slot = self.dialect, f"work:left.{span.line}.{span.column}"

@@ -17,7 +17,11 @@ Array = NDArray[Any]
 
 
 def by_node(graph: VlangGraph, values: Array) -> dict[Any, Any]:
-    """A dictionary from each node to its value. values: shape [nodes], in the order of the nodes."""
+    """A dictionary from each node to its value.
+
+    Args:
+        values: shape [nodes], in the order of the nodes.
+    """
     return dict(zip(graph.nodes, values.tolist()))
 
 
@@ -28,7 +32,11 @@ def nodes_of(graph: VlangGraph, places: Array) -> list[Any]:
 
 
 def parts(graph: VlangGraph, labels: Array) -> list[set[Any]]:
-    """The sets of nodes with equal labels, in the order of their first nodes; labels: int[nodes]."""
+    """The sets of nodes with equal labels, in the order of their first nodes.
+
+    Args:
+        labels: int[nodes].
+    """
     if len(labels) == 0:
         return []
     order = np.argsort(labels, kind="stable")

@@ -108,7 +108,9 @@ class VlangGraph:
     def simple(self, loops: bool = True, backwards: bool = False) -> Graph:
         """The graph with one edge for each pair of adjacent nodes.
 
-        loops: whether to keep self-loops. backwards: whether to reverse every edge.
+        Args:
+            loops: whether to keep self-loops.
+            backwards: whether to reverse every edge.
         """
         kind = "simple" if loops else "loopless"
         return self._graph(kind, None, backwards, None)
@@ -116,14 +118,17 @@ class VlangGraph:
     def nearest(self, name: Hashable | None, backwards: bool = False) -> Graph:
         """The graph whose column `weight` has the least value of an attribute for each pair of adjacent nodes.
 
-        name: the attribute; None for a graph without this column. backwards: whether to reverse every edge.
+        Args:
+            name: the attribute; None for a graph without this column.
+            backwards: whether to reverse every edge.
         """
         return self._graph("nearest", name, backwards, self.weights(name).least)
 
     def summed(self, name: Hashable | None) -> Graph:
         """The graph whose column `weight` has the sum of an attribute over parallel edges.
 
-        name: the attribute; None for the number of parallel edges.
+        Args:
+            name: the attribute; None for the number of parallel edges.
         """
         return self._graph("summed", name, False, self.weights(name).total)
 
@@ -181,8 +186,10 @@ def convert_to_nx(found: Any, *, name: str | None = None) -> Any:
     """Convert a result for NetworkX: graphs of this backend become NetworkX graphs, other results stay unchanged.
 
     The NetworkX graph has the nodes and edges, with the edge attributes that were converted. Raises NotImplementedError
-    for a multigraph with converted attributes, since only their sums and minima are kept. name: the name of the
-    function.
+    for a multigraph with converted attributes, since only their sums and minima are kept.
+
+    Args:
+        name: the name of the function.
     """
     if not isinstance(found, VlangGraph):
         return found

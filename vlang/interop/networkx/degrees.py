@@ -75,7 +75,8 @@ def _centrality(G: VlangGraph, kind: str) -> dict[Any, float]:
 def _degree(G: VlangGraph, kind: str) -> NDArray[np.int64]:
     """The degree of each node, int64[nodes]. As in NetworkX, all parallel edges count, and undirected self-loops twice.
 
-    kind: "in", "out" or "in+out"; ignored for an undirected graph.
+    Args:
+        kind: "in", "out" or "in+out"; ignored for an undirected graph.
     """
     found = run("nx_degree", G.summed(None))
     if not G.directed:

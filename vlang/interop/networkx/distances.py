@@ -30,8 +30,11 @@ _SOURCES = 64 * _WORDS
 class _Sums(NamedTuple):
     """Sums for each node over the other sources that reach it; arrays of shape [nodes].
 
-    reached: the number of these sources. far: the sum of their hops. near: the sum of the inverses of their hops.
-    farthest: the largest number of hops.
+    Attributes:
+        reached: the number of these sources.
+        far: the sum of their hops.
+        near: the sum of the inverses of their hops.
+        farthest: the largest number of hops.
     """
 
     reached: NDArray[np.int64]

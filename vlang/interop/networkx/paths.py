@@ -160,7 +160,8 @@ def _between(G: VlangGraph, source: Any, target: Any, weight: Hashable | None, m
 def _depths(G: VlangGraph, place: int, backwards: bool = False) -> NDArray[np.int64]:
     """The number of hops from a node to each node, int64[nodes]; -1 where there is no path.
 
-    backwards: whether to count the hops of the paths to the node instead.
+    Args:
+        backwards: whether to count the hops of the paths to the node instead.
     """
     found = run("bfs", G.simple(backwards=backwards), source=place)
     return np.where(found.reached("depth"), found["depth"], -1)

@@ -56,8 +56,11 @@ class Weights:
 
 
 def ends_of(graph: Any, nodes: list[Any], rows: Rows) -> Ends:
-    """The pairs of adjacent nodes of a NetworkX graph. nodes: all nodes of the graph. rows: the result of `rows_of` for
-    these nodes.
+    """The pairs of adjacent nodes of a NetworkX graph.
+
+    Args:
+        nodes: all nodes of the graph.
+        rows: the result of `rows_of` for these nodes.
     """
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     src = np.repeat(np.arange(len(rows), dtype=np.uint32), lengths)
@@ -100,7 +103,11 @@ def weights_of(graph: Any, rows: Rows, ends: Ends, name: Hashable, default: Any)
 
 
 def rows_of(graph: Any, nodes: list[Any]) -> Rows:
-    """The adjacency of each node of a NetworkX graph. nodes: all nodes of the graph."""
+    """The adjacency of each node of a NetworkX graph.
+
+    Args:
+        nodes: all nodes of the graph.
+    """
     rows: Rows = list(map(graph._adj.__getitem__, nodes))  # the public `adj` wraps every row in a view
     if set(map(type, rows)) <= {dict}:
         return rows

@@ -59,7 +59,11 @@ class Checked:
 
 
 def checked(program: f.Program, given: frozenset[str]) -> Checked:
-    """The program in check mode. given: fields that the caller passes, so their initializers do not run."""
+    """The program in check mode.
+
+    Args:
+        given: fields that the caller passes, so their initializers do not run.
+    """
     tests = _Tests(program, given)
     body = tests.block(program.body)
     start = f.InitField(_nowhere(program), tests.note, _ZERO)
@@ -172,8 +176,11 @@ class _Tests:
             yield from self._at_vertices(reduce.default, span)
 
     def _first(self, found: Iterable[Failing], least: f.Reduce, span: Span) -> Iterator[f.Statement]:
-        """Record the first failing operation inside a reduction. least: a reduction by minimum over the same
-        contributions, whose body is replaced by the numbers of the operations.
+        """Record the first failing operation inside a reduction.
+
+        Args:
+            least: a reduction by minimum over the same contributions, whose body is replaced by the numbers of the
+                operations.
         """
         number = self._number(found)
         if number is not None:

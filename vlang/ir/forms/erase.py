@@ -45,7 +45,9 @@ def _plain(type_: Type) -> Type:
 class _Eraser:
     """Replaces names by parameters.
 
-    texts: the parameter for each name in the text. spans: the first place of each name.
+    Attributes:
+        texts: the parameter for each name in the text.
+        spans: the first place of each name.
     """
 
     taken: Mapping[str, str]
@@ -100,7 +102,8 @@ def _compared(program: f.Program) -> frozenset[str]:
 def _stored(expr: f.Expr, compared: bool) -> Iterator[f.Expr]:
     """Yield the parts of an expression that are not operands of == or !=.
 
-    compared: whether the whole expression is an operand of == or !=.
+    Args:
+        compared: whether the whole expression is an operand of == or !=.
     """
     if not compared:
         yield expr

@@ -48,7 +48,8 @@ class Text(Expr):
 class GraphValue(Expr):
     """A graph-level value: one value for the whole graph.
 
-    kind: "parameter", "global", "let", "loop" (the variable of a `for`), or "builtin" (N, M or iteration).
+    Attributes:
+        kind: "parameter", "global", "let", "loop" (the variable of a `for`), or "builtin" (N, M or iteration).
     """
 
     name: str
@@ -59,9 +60,10 @@ class GraphValue(Expr):
 class Field(Expr):
     """A read of a vertex field.
 
-    of: "self" (also the v of `for v in vertices`), "other" (the neighbour u), or an expression of type vertex
-    (`label.label`). time: "now", "old" (at the start of the superstep), or "change" (present value minus the value
-    last sent).
+    Attributes:
+        of: "self" (also the v of `for v in vertices`), "other" (the neighbour u), or an expression of type vertex
+            (`label.label`).
+        time: "now", "old" (at the start of the superstep), or "change" (present value minus the value last sent).
     """
 
     name: str
@@ -78,7 +80,11 @@ class EdgeValue(Expr):
 
 @dataclass(frozen=True)
 class Vertex(Expr):
-    """The id of a vertex. of: "self", "other", or "third" (the w of `for w in common(self, u)`)."""
+    """The id of a vertex.
+
+    Attributes:
+        of: "self", "other", or "third" (the w of `for w in common(self, u)`).
+    """
 
     of: str
 
@@ -89,7 +95,12 @@ THIRD = Vertex(VERTEX, "third")
 
 @dataclass(frozen=True)
 class Degree(Expr):
-    """The degree of a vertex. kind: "in", "out" or "all". of: "self", "other", or an expression of type vertex."""
+    """The degree of a vertex.
+
+    Attributes:
+        kind: "in", "out" or "all".
+        of: "self", "other", or an expression of type vertex.
+    """
 
     kind: str
     of: str | Expr
@@ -104,7 +115,11 @@ class Accumulator(Expr):
 
 @dataclass(frozen=True)
 class GroupKey(Expr):
-    """The key of the current group, in a grouped gather. name: its name in the text."""
+    """The key of the current group, in a grouped gather.
+
+    Attributes:
+        name: its name in the text.
+    """
 
     name: str
 
@@ -143,9 +158,11 @@ class Op(Expr):
 class Domain:
     """The edges or vertices of a reduction.
 
-    kind: "in", "out", "both" (over edges), "group" (over the edges of the current group), "pointing" (over the vertices
-    whose `key` is this vertex), "common" (over the common neighbours of the two ends of an edge, the pair `key`),
-    "vertices" or "set". set_name: the parameter that holds the vertices of a "set".
+    Attributes:
+        kind: "in", "out", "both" (over edges), "group" (over the edges of the current group), "pointing" (over the
+            vertices whose `key` is this vertex), "common" (over the common neighbours of the two ends of an edge, the
+            pair `key`), "vertices" or "set".
+        set_name: the parameter that holds the vertices of a "set".
     """
 
     kind: str

@@ -154,7 +154,12 @@ class UserReduction:
 
 @dataclass(frozen=True)
 class Require:
-    """A contract. cond: an expression of edge level or below. text: the source of the condition."""
+    """A contract.
+
+    Attributes:
+        cond: an expression of edge level or below.
+        text: the source of the condition.
+    """
 
     cond: Expr
     span: Span

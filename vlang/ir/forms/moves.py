@@ -150,7 +150,12 @@ def _unsigned(type_: Type) -> bool:
 
 
 class Moves:
-    """Finds how expressions move. leaf: returns the move of a read. grow: whether edges are added while fields stay."""
+    """Finds how expressions move.
+
+    Args:
+        leaf: returns the move of a read.
+        grow: whether edges are added while fields stay.
+    """
 
     def __init__(self, scope: LoopScope, known: Known, leaf: Callable[[f.Expr], Move], grow: bool = False) -> None:
         self._scope = scope
@@ -174,8 +179,10 @@ class Moves:
 
     @classmethod
     def of_edges(cls, scope: LoopScope, known: Known, tied: Callable[[str], bool]) -> Moves:
-        """A `Moves` for the case that the set of edges grows and fields stay unchanged. tied: whether a field's initial
-        value depends on edges.
+        """A `Moves` for the case that the set of edges grows and fields stay unchanged.
+
+        Args:
+            tied: whether a field's initial value depends on edges.
         """
 
         def leaf(expr: f.Expr) -> Move:

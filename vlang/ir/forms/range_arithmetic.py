@@ -155,7 +155,11 @@ def _bitwise(op: str, a: Range, b: Range, kind: Range) -> Range:
 
 
 def arithmetic(op: str, args: list[Range], kind: Range) -> Range:
-    """The range of an operation on integers of one type. kind: the range of all values of the type."""
+    """The range of an operation on integers of one type.
+
+    Args:
+        kind: the range of all values of the type.
+    """
     a, b = args[0], args[-1]
     if op == "add":
         return _sum(a, b)

@@ -291,7 +291,11 @@ def _reduced(expr: f.Reduce, ranges: Ranges) -> Found:
 
 
 def _combined(expr: f.Reduce, body: Range | None, kind: Range, most: int) -> Range:
-    """The range of a reduction without `default`. most: the largest number of terms."""
+    """The range of a reduction without `default`.
+
+    Args:
+        most: the largest number of terms.
+    """
     if expr.name == "count":
         return limited(0, most, kind.type)
     if expr.name in ("hindex", "mex"):

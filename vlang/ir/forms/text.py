@@ -34,8 +34,9 @@ def type_text(type_: Type) -> str:
 def expression(expr: f.Expr, own: str = "self") -> str:
     """An expression as text.
 
-    own: the vertex whose fields are written without a dot. `own` is "self", or "v" inside a reduction over vertices,
-    where other reads are written as `v.f`.
+    Args:
+        own: the vertex whose fields are written without a dot. `own` is "self", or "v" inside a reduction over
+            vertices, where other reads are written as `v.f`.
     """
     return _text(expr, own)[0]
 

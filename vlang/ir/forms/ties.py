@@ -20,7 +20,10 @@ class Ties:
     """How each value of a program depends on edges, found by going through the statements of its body in order.
 
     FREE: the value does not depend on edges. NEAR: the value of a vertex depends on its own edges. FAR: the value
-    depends on edges anywhere in the graph. grown: whether the change of the graph also adds vertices.
+    depends on edges anywhere in the graph.
+
+    Args:
+        grown: whether the change of the graph also adds vertices.
     """
 
     def __init__(self, grown: bool) -> None:

@@ -139,8 +139,11 @@ class LoopScope:
     def varying(self, expr: f.Expr, sent: bool = False, own_old: bool = False) -> str | None:
         """The first value in an expression that may change in every superstep, as program text; None if there is none.
 
-        Such values are `iteration`, a `let` of the loop, `old` and `change`. sent: ignore `change`, which neighbours
-        send in a delta loop. own_old: ignore `old` of the vertex's own fields.
+        Such values are `iteration`, a `let` of the loop, `old` and `change`.
+
+        Args:
+            sent: ignore `change`, which neighbours send in a delta loop.
+            own_old: ignore `old` of the vertex's own fields.
         """
         for part in self.seen(expr):
             if isinstance(part, f.GraphValue):

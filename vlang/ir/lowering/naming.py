@@ -30,7 +30,8 @@ class Names:
     def declare(self, symbol: Symbol, type_: Type | None = None, wish: str = "") -> str:
         """Give a symbol a unique name: its own name, with a number appended if another symbol has that name.
 
-        wish: a name for a symbol without an identifier of its own.
+        Args:
+            wish: a name for a symbol without an identifier of its own.
         """
         made, wish = bool(wish), wish or symbol.name
         name, number = wish, 1

@@ -179,8 +179,10 @@ def _between(rows: list[Row], gap: str, depth: int) -> list[Above]:
 
     The function also sets the remark of the last row.
 
-    gap: the text between the rows. depth: the depth of the next row. A comment between a block and a row outside of
-    it belongs to the innermost block whose lines begin at or left of the column of the comment.
+    Args:
+        gap: the text between the rows.
+        depth: the depth of the next row. A comment between a block and a row outside of it belongs to the innermost
+            block whose lines begin at or left of the column of the comment.
     """
     lines = gap.split("\n")[:-1] if "\n" in gap else []
     if rows and lines:

@@ -25,7 +25,8 @@ def input_notes(stages: Stages, call: Call, source: str) -> tuple[str, ...]:
     There is a warning for each vertex field that is NaN at some vertex, for each edge field with a NaN or an infinity,
     and for each edge field that takes its default although the graph has unused columns.
 
-    source: the text of the program.
+    Args:
+        source: the text of the program.
     """
     program, graph = stages.program, call.graph
     fields = tuple(_fields_with_nan(program, graph, call.fields))
@@ -72,7 +73,8 @@ def _columns_with_nan(program: f.Program, graph: Graph) -> tuple[str, ...]:
 def _hidden_columns(program: f.Program, graph: Graph, defaults: Mapping[str, str]) -> tuple[str, ...]:
     """A warning for each edge field that takes its default although the graph has unused columns.
 
-    defaults: the program text of each default, by edge field.
+    Args:
+        defaults: the program text of each default, by edge field.
     """
     read = {edge.name for edge in program.edges}
     others = [name for name in graph.columns if name not in read and name not in graph.kinds]

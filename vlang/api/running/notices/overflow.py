@@ -20,7 +20,8 @@ __all__ = ["Overflow", "reported"]
 class Overflow:
     """A statement with an infinite value at `vertex` although every term is finite.
 
-    vertex: the user's id; None for a graph-level value.
+    Attributes:
+        vertex: the user's id; None for a graph-level value.
     """
 
     place: Place

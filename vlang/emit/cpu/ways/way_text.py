@@ -46,7 +46,11 @@ class Added:
 
 
 class WayText(Protocol):
-    """Generates the code of a way. name: the name of the way in vlang.runtime.cpu.ways that runs the loop."""
+    """Generates the code of a way.
+
+    Attributes:
+        name: the name of the way in vlang.runtime.cpu.ways that runs the loop.
+    """
 
     @property
     def name(self) -> str: ...

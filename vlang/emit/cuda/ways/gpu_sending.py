@@ -37,7 +37,11 @@ class Push:
 
 
 def push_of(writer: StageWriter, cells: Sequence[Cell], cell_reason: str) -> Push:
-    """How active vertices of a stage may push. cell_reason: why the stage has no cells; "" if it has cells."""
+    """How active vertices of a stage may push.
+
+    Args:
+        cell_reason: why the stage has no cells; "" if it has cells.
+    """
     plan, stage = writer.plan, writer.stage
     joined, reason = joined_writes(writer)
     if plan is None or reason:

@@ -36,7 +36,8 @@ class GpuPass:
 class GpuWayText:
     """Generates the code of a way for one pass over edges. A method that a way does not override adds nothing.
 
-    name: the name of the way in vlang.runtime.gpu.ways that runs the loop.
+    Attributes:
+        name: the name of the way in vlang.runtime.gpu.ways that runs the loop.
     """
 
     name = ""

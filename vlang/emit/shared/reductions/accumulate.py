@@ -82,7 +82,11 @@ class Accumulation:
         return (*(Run(self.types[first], size, first) for first in range(0, self.width, size)), *flags)
 
     def identity(self, writer: Writer, types: tuple[Scalar, ...] | None = None) -> tuple[str, ...]:
-        """Code of the components before any contribution. types: component types, if other than the accumulator's."""
+        """Code of the components before any contribution.
+
+        Args:
+            types: component types, if other than the accumulator's.
+        """
         d = writer.d
         kinds = types or self.types
         if self.declared is not None:

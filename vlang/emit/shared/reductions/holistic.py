@@ -66,7 +66,11 @@ class Holistic(Accumulation):
         return 2 if self.reduce.name == "mode" else 1
 
     def identity(self, writer: Writer, types: tuple[Scalar, ...] | None = None) -> tuple[str, ...]:
-        """The components before any contribution; `mex` starts at the largest value. types: a contribution's types."""
+        """The components before any contribution; `mex` starts at the largest value.
+
+        Args:
+            types: a contribution's types.
+        """
         d = writer.d
         if types is not None:
             return d.constant(0, types[0]), d.false
@@ -135,7 +139,11 @@ class Holistic(Accumulation):
 
 
 def accumulated(reduce: f.Reduce, declared: Mapping[str, f.UserReduction], ranges: Ranges) -> Accumulation:
-    """How a reduction over edges is accumulated. declared: the program's reductions, by name. Raises Unwritable."""
+    """How a reduction over edges is accumulated. Raises Unwritable.
+
+    Args:
+        declared: the program's reductions, by name.
+    """
     if reduce.group is not None:
         return Grouped.by_key(reduce, declared, ranges)
     rule = None if reduce.user else REDUCTIONS.get(reduce.name)
@@ -201,7 +209,8 @@ def structures(accumulations: Sequence[Accumulation]) -> tuple[str, ...]:
 def prepare(accumulations: Sequence[Accumulation], opened: Callable[[Grouped, int, str], str]) -> Function:
     """The function `prepare`: clears the structures for a vertex with `degree` edges, from word `base` of `space`.
 
-    opened: the line that clears the table of a grouped gather.
+    Args:
+        opened: the line that clears the table of a grouped gather.
     """
     lines, places, at = ["bits = table_bits(degree)"], [], "base"
     for number, one in enumerate(a for a in accumulations if isinstance(a, (Holistic, Grouped))):

@@ -63,7 +63,11 @@ def scalars_of(type_: Type) -> tuple[Scalar, ...]:
 
 @dataclass(frozen=True)
 class Run:
-    """Components stored next to each other in one array. first: the number of the first component."""
+    """Components stored next to each other in one array.
+
+    Attributes:
+        first: the number of the first component.
+    """
 
     type: Scalar
     width: int

@@ -27,7 +27,12 @@ __all__ = ["Place", "Unwritable", "Writer", "located"]
 
 
 class Unwritable(Exception):
-    """An expression that the writer cannot write. what: its name in terms of the language. span: its place."""
+    """An expression that the writer cannot write.
+
+    Args:
+        what: its name in terms of the language.
+        span: its place.
+    """
 
     def __init__(self, what: str, span: Span | None = None) -> None:
         super().__init__(what)
@@ -47,13 +52,14 @@ def located(span: Span) -> Iterator[None]:
 class Place(Protocol):
     """How the function being written reads names. Methods return the code of values, one text per component.
 
-    of: the code of the vertex index for a field or degree, if an expression computes the vertex; otherwise None.
-    index: returns the code of a vertex's index from the code of its number.
-    third: returns the code of the index of the common neighbour, in a reduction over common neighbours.
-    between: returns the code of the sum of an edge field over the edges between two vertices; None if the graph does
-        not have the field.
-    reduced: writes the code of a reduction inside the expression; returns its value.
-    matrix: returns the code of a pointer to the columns of a matrix; None if no parameter has this shape.
+    Attributes:
+        of: the code of the vertex index for a field or degree, if an expression computes the vertex; otherwise None.
+        index: returns the code of a vertex's index from the code of its number.
+        third: returns the code of the index of the common neighbour, in a reduction over common neighbours.
+        between: returns the code of the sum of an edge field over the edges between two vertices; None if the graph
+            does not have the field.
+        reduced: writes the code of a reduction inside the expression; returns its value.
+        matrix: returns the code of a pointer to the columns of a matrix; None if no parameter has this shape.
     """
 
     def field(self, expr: f.Field, of: str | None) -> tuple[str, ...]: ...
