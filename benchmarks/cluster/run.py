@@ -2,10 +2,10 @@
 
 Runs PageRank, search, shortest paths and components on a Kronecker graph. Three sides are compared: one process with as
 many threads as there are ranks, ranks with one thread each under mpiexec, and a C++ program for MPI. The C++ program
-has PageRank and search only, and is left out if its compiler mpicxx is missing. The sides run in turn, each in new
-processes. A process runs every program five times and does not count the first run. Prints medians of `Result.seconds`,
-ratios to one process, and the bytes that all ranks send to each other. The bytes sent do not include the values of the
-result, which every rank receives at the end.
+has PageRank and search only, and is left out if its compiler mpicxx is missing. The sides run alternately, and every
+run starts new processes. A process runs every program five times and does not count the first run. Prints medians of
+`Result.seconds`, ratios to one process, and the bytes that all ranks send to each other. The bytes sent do not include
+the values of the result, which every rank receives at the end.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 Usage: `python benchmarks/cpu/choices.py [--quick] [--only bfs,kcore] [--graphs kron:13] [--rounds 9] [--threads 2]`.
 
 A cell is a program on a graph. The ratio of a cell is the time of `auto` divided by the time of the fastest way, `auto`
-included. All ways of a cell run in turn in one process, and their results are compared first. The script prints a line
-per cell, the share of cells with a ratio of at most 1.1, and the largest ratio. For a cell above 1.1 it prints the
-supersteps of `auto` and of the fastest way by mode.
+included. All ways of a cell run alternately in one process. Their results are compared before the runs are timed. The
+script prints a line per cell, the share of cells with a ratio of at most 1.1, and the largest ratio. For a cell above
+1.1 it prints the supersteps of `auto` and of the fastest way by mode.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The graphs of the measurements: generated on the measuring machine, and published ones if available.
+"""The graphs of the measurements. Most graphs are generated on the measuring machine; published graphs are used if they
+are available.
 
 kron:K and uniform:K have 2^K vertices and 16 random edges per vertex, stored in both directions. The graph road is a
 grid of 1500 x 1500 vertices with 4 neighbours each. The weight of an edge, 1..255, is a hash of its two vertices. The

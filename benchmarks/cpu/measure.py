@@ -1,4 +1,4 @@
-"""Figures, each with its reference and target, and timed runs of several contestants in turn."""
+"""Figures with their references and targets, and timed runs that alternate between contestants."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ class Rounds:
 
 
 def alternate(contestants: Sequence[Callable[[], float]], rounds: int) -> Rounds:
-    """Run all contestants in turn, so that a slow phase of the machine affects all of them. Every second round is in
-    reverse order.
+    """Run all contestants alternately, so that a slow phase of the machine affects every contestant. Every second round
+    is in reverse order.
 
     A round that other processes disturbed is repeated; there are at most TRIES times `rounds` rounds. If fewer than
     `rounds` rounds are quiet, the least disturbed rounds are used. Long runs have FEW rounds.
@@ -139,7 +139,7 @@ def _disturbed(before: tuple[float, float, float], after: tuple[float, float, fl
 
 
 def paired(name: str, unit: str, against: str, target: float | None, rounds: Rounds, graph: str = "") -> Figure:
-    """Return the figure of two contestants that ran in turn: vlang first, then the other.
+    """Return the figure of two contestants that ran alternately. The first contestant is vlang.
 
     Args:
         name, unit, against, target, graph: see `Figure`.

@@ -73,7 +73,7 @@ def _anew(whole: Any, weight: Any) -> Graph:
 
 
 def _timed(sides: list[Callable[[], Any]], rounds: int) -> list[float]:
-    """Return the median seconds of each side, run in turn."""
+    """Run both sides alternately, and return the median seconds of each side."""
     samples: list[list[float]] = [[] for _ in sides]
     for _ in range(rounds):
         for side, found in zip(sides, samples):

@@ -8,7 +8,7 @@ job, because it changes from second to second. Prints the table, and writes the 
 benchmarks/results.
 
 Budgets are given for 2^22 vertices and shrink in proportion for smaller graphs. The option --gridgraph names a checkout
-of GridGraph that has been built. With --gridgraph, only the workloads in `GridGraph.WORKS` are measured, in turn by
+of GridGraph that has been built. With --gridgraph, only the workloads in `GridGraph.WORKS` are measured, alternately by
 vlang and by GridGraph. The option --cgroup names a control group in which the jobs run; the user of this script must
 have the right to change the tasks of the group.
 """
@@ -173,7 +173,7 @@ class Session:
                   f"{found['each'] * 1e3:.0f} ms each")
 
     def beside(self, other: GridGraph) -> Iterator[Row]:
-        """Measure the same workloads by vlang and by GridGraph, in turn."""
+        """Measure the same workloads alternately by vlang and by GridGraph."""
         warm = self.folder / "warm.npz"
         self.job("archive", spec="rmat:8", path=str(warm))
         other.prepare(self.source)

@@ -73,7 +73,9 @@ class Row:
 
 
 def table_line(cells: Sequence[str], widths: Sequence[int] = _WIDTHS) -> str:
-    """Return a line of the table. The first two cells are aligned to the left, the others to the right."""
+    """Return a line of the table. The first two cells are aligned to the left, and the other cells are aligned to the
+    right.
+    """
     return "  ".join(c.ljust(w) if i < 2 else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths))).rstrip()
 
 

@@ -2,7 +2,7 @@
 
 Usage: `python benchmarks/gpu/several.py [--graph rmat24] [--devices gpu:0,1] [--only pagerank,bfs,...] [--quick]`.
 
-Each workload runs in turn on the first GPU alone and on all GPUs, and the medians are compared:
+Each workload runs alternately on the first GPU alone and on all GPUs, and the medians are compared:
 - pagerank: a sweep with all edges on the GPUs, for each exchange;
 - bfs, sssp, components: by push over frontiers, and by full passes;
 - streamed-pagerank: a sweep whose pages are copied from host memory; each GPU has memory for four pages.
@@ -42,7 +42,7 @@ class Variant:
 
     Attributes:
         work: the name of the workload.
-        name: "one" for the run on one GPU; otherwise the difference between this run on several GPUs and the others.
+        name: "one" for the run on one GPU; otherwise what distinguishes this run from the other runs on several GPUs.
         options: options of the run.
         samples: the measured times in milliseconds.
         megabytes: megabytes copied between the GPUs in a run, or in the later sweeps of a run.

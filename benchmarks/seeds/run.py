@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None, device: str | None = None) -> l
     """Measure and print; return the tables as dicts.
 
     Args:
-        arguments: the arguments of the command; None for those of the process.
+        arguments: the arguments of the command; None for the arguments of the process.
         device: for tests, the name of an emulated device that replaces the GPU of this machine.
     """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

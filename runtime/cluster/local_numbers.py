@@ -1,8 +1,8 @@
 """The local vertex numbers of a rank, which have the order of the numbers in the whole graph.
 
 The mirrors of lower vertices come first, then unused numbers up to a multiple of BLOCK, then pads, then the owned
-vertices, and last the mirrors of higher vertices. So the neighbours in a row have the same order by local number as by
-number in the graph. Full passes may therefore read the row from cache blocks (vlang.runtime.graph.topology.blocks).
+vertices, and last the mirrors of higher vertices. Therefore the neighbours in a row have the same order by local number
+as by number in the graph. This lets full passes read the row from cache blocks (vlang.runtime.graph.topology.blocks).
 """
 
 from __future__ import annotations

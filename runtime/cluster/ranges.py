@@ -23,8 +23,8 @@ class Ranges:
     """The range of vertices of each rank; a range may be empty.
 
     Reductions over vertices run in blocks of BLOCK vertices of the whole graph. The rank that has the last vertex of a
-    block reduces the block. In the local numbers of a rank, blocks also begin at multiples of BLOCK. So a rank has
-    *pads* before its own vertices: the vertices of its first block that earlier ranks own.
+    block reduces the block. In the local numbers of a rank, blocks also begin at multiples of BLOCK. Therefore a rank
+    has *pads* before its own vertices: the vertices of its first block that earlier ranks own.
 
     Attributes:
         bounds: int64[ranks + 1]; rank r owns the vertices from bounds[r] to bounds[r + 1] - 1.

@@ -102,7 +102,7 @@ def _widths(plan: Plan, length: str) -> dict[str, int]:
 
 
 def _passes(steps: Sequence[Step]) -> Iterator[StageSpec]:
-    """The passes of a superstep, without those of loops inside."""
+    """The passes of a superstep, without the passes of inner loops."""
     return (step for step in steps if isinstance(step, StageSpec))
 
 

@@ -4,7 +4,7 @@ Every run is an ordinary run in a thread of its own, and only one of these threa
 up one value per edge (`TogetherSpec`), the runs wait for one another. When all runs wait, one traversal of the edges
 computes the sums of all runs: the values of all runs at one vertex lie in one cache line, and one vector instruction
 adds them to the sums. For each run, the same values are added in the same order as when it runs alone, and the run then
-continues with its own kernels. So the result of each run has the same bits as when the run is alone.
+continues with its own kernels. Therefore the result of a run has the same bits as if the run were alone.
 
 The method follows the multi-source traversals of Then et al. (The more the merrier: efficient multi-source graph
 traversal, PVLDB 8, 2014), and the products of sparse matrices with blocks of vectors. The runs proceed in lock step,

@@ -104,7 +104,8 @@ def _kept(plan: Plan, graph: Graph) -> int:
 
 
 def _results(plan: Plan, graph: Graph) -> int:
-    """The bytes of the results in host memory, of a copy of them in the order of the ids, and of one temporary field.
+    """The bytes in host memory for the results, for a copy of the results in the order of the ids, and for one
+    temporary field.
     """
     outputs = sum(DTYPES[spec.dtype].itemsize * spec.width for spec in plan.fields if spec.output)
     return graph.n * (outputs * (1 if graph.order is None else 2) + 8)

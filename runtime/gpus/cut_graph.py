@@ -31,7 +31,8 @@ def cut_graph(plan: Plan, graph: Graph, count: int, replicated: bool = False) ->
         plan: the program.
         graph: the graph.
         count: the number of parts.
-        replicated: whether each part mirrors all vertices of the others, and not only the neighbours of its own.
+        replicated: whether each part mirrors all vertices of the other parts, and not only the neighbours of its own
+            vertices.
 
     Raises OutOfMemory and GraphError.
     """

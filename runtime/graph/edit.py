@@ -53,7 +53,9 @@ class Change:
 
 
 def change(graph: Graph, added: Any, removed: Any) -> Change:
-    """Remove the edges `removed`, then insert the edges `added`. Arguments and errors are those of `Graph.changed`."""
+    """Remove the edges `removed`, then insert the edges `added`. The arguments and errors are the same as for
+    `Graph.changed`.
+    """
     graph, added = _with_names(graph.as_stored, added)
     rule = graph.rule
     columns = tuple(name for name in graph.columns if rule is None or name != "weight")

@@ -153,7 +153,7 @@ class EverydayGraph(HeldGraph):
             path: path of the file to write.
             layout: the order of the rows in a page file: "degree" (default) by decreasing in-degree plus out-degree,
                 "ids" by vertex id, or "hubs": first the 8 % of the vertices with the largest product of in-degree and
-                out-degree, then the others by vertex id. The layout does not change the ids.
+                out-degree, then the other vertices by vertex id. The layout does not change the ids.
             disks: folders over which the pages of a page file are striped, with one file in each folder. If `disks` is
                 empty, the page file is a single file.
 

@@ -319,7 +319,7 @@ class Graph(EverydayGraph):
             columns: for arrays, a mapping from any name to an edge column of shape [E]; further keywords are edge
                 columns, too. For a table, `columns` has the names of the columns to read; a further keyword reads a
                 column under another name, as in weight="amount". Without `columns` and keywords, all columns of numbers
-                are read, and `left_out` lists the others.
+                are read, and `left_out` lists the other columns.
             missing: how to treat nulls and NaN in a table, as in `read`.
             vertices: all vertices, with or without edges: as in `read`, or a table. `vertices` cannot be combined with
                 `n` or `ids`.

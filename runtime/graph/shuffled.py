@@ -15,7 +15,7 @@ __all__ = ["ShuffledGraph"]
 
 
 class ShuffledGraph(Graph):
-    """The same vertices and edges as another graph, with each row in a random order.
+    """A graph with the vertices and edges of another graph, but with each row in a random order.
 
     Both graphs share the original adjacency lists. Each adjacency in use takes 8 bytes per edge for its random order,
     and a copy of its neighbours and columns.

@@ -21,8 +21,8 @@ class GpuStage:
         native: whether every atomic operation on `cell` is a single instruction, and not a compare-and-swap loop.
         exact: whether the bits of the result are independent of the order of contributions.
         reads_self: whether contributions depend on the receiver.
-        push: "direct" if pushes join contributions into the field itself, "cells" if into a separate array, "" if the
-            pass cannot push.
+        push: "direct" if pushes join contributions into the field itself, "cells" if pushes join them into a separate
+            array, "" if the pass cannot push.
         push_reason: why `push` is "".
         early: the rule of early exit: "frontier" (rule X2: the first active neighbour decides), "absorbing" (rule X1)
             or "".

@@ -33,7 +33,7 @@ class Layout:
         return self.part(1, what)
 
     def part(self, size: int, what: str) -> int:
-        """Declare the next `size` words as one part, and return the index of the first of them."""
+        """Declare the next `size` words as one part, and return the index of the first word."""
         begin = self._next
         self.words[begin] = what
         self._next += size

@@ -5,7 +5,7 @@ and writes. The engine allocates the arrays, stores their addresses in a *frame*
 does not depend on the syntax, and the language does not depend on pages.
 
 A frame is an array of 64-bit slots: addresses and scalars. The engine reserves the first slots (SLOT_...); `Plan.slots`
-names the others:
+names the other slots:
 
     scalar:NAME   a parameter, let, global, limit or until value, with the type in `Plan.scalars`. The scalar of a set
                   of vertices is its number of members. A vector or tuple has the scalars NAME.0, NAME.1, ...

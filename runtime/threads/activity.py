@@ -48,7 +48,7 @@ class Supersteps:
 
 
 class Listener(Protocol):
-    """Receives reports. Methods may be called by several threads; times are those of `time.perf_counter`."""
+    """Receives reports. Methods may be called by several threads; times come from `time.perf_counter`."""
 
     def begin(self, name: str, of: str, size: int) -> None:
         """The step `name` on `of` begins, perhaps inside another step. `size`, if not 0, is the number of bytes of

@@ -1,6 +1,6 @@
 """Tasks that run in other threads to their end, even if an interrupt arrives.
 
-KeyboardInterrupt may be raised in the main thread between any two bytecodes. So Python code, such as
+KeyboardInterrupt may be raised in the main thread between any two bytecodes. Therefore Python code, such as
 threading.Condition and its users (including Thread.start), may leave a lock held. In this module a single built-in call
 starts a task, and the caller waits for the task on a single built-in lock.
 """

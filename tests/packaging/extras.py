@@ -1,8 +1,8 @@
 """What each extra promises, in a new environment with that extra only: `python -m tests.packaging.extras [EXTRA ...]`.
 
 The packages come from the package index that pip uses, so `make nightly` runs this and tests do not. Every extra of
-pyproject.toml has a row here; "" is vlang without extras. On a machine without a GPU, the script installs and imports
-the extras for GPUs, but runs no program on a GPU. The script prints a line for each extra, and ends with status 1 if
+pyproject.toml has a row here; "" is vlang without extras. The script only installs and imports the extras for GPUs,
+because it must also run on machines without a GPU. The script prints a line for each extra, and ends with status 1 if
 one does not keep its promise.
 """
 

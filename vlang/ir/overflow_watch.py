@@ -184,7 +184,7 @@ class _Notes:
     def _folded(self, statement: f.Apply | f.InitField) -> Iterator[f.Statement]:
         """Add a note for a value with a fold of vectors, that is, a sum of components or of products of components.
 
-        The note is a bool per vertex. It is true if the value is infinite, and contains a fold that is infinite although
+        The note is a bool per vertex. It is true if the value is infinite and contains a fold that is infinite although
         all components of its vectors are finite.
         """
         value = statement.value
@@ -195,8 +195,8 @@ class _Notes:
     def _folded_terms(self, gather: f.Gather) -> Iterator[f.Statement]:
         """Add a note for a gather with a fold of vectors in its terms. `_folded` says what a fold is.
 
-        The note is a bool per vertex. It is true if the result of the gather is infinite, and one of its terms contains a
-        fold that is infinite although all components of its vectors are finite.
+        The note is a bool per vertex. It is true if the result of the gather is infinite and one of its terms contains
+        a fold that is infinite although all components of its vectors are finite.
         """
         reduce = gather.reduce
         left = _left(reduce.body) if _float(reduce.type) else None

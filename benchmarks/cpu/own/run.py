@@ -2,8 +2,9 @@
 
 Usage: `python benchmarks/cpu/own/run.py [--quick] [--only spread] [--graphs kron:20] [--rounds 9] [--threads 2]`.
 
-vlang and the C++ loops run 20 rounds each on the same arrays, in turn in one process, and their results are compared
-first. A figure is the time of a round: the time of the run, without reading arguments, divided by 20.
+vlang and the C++ loops run 20 rounds each on the same arrays, alternately in one process. Their results are compared
+before the runs are timed. A figure is the time of a round: the time of the run, without reading arguments, divided by
+20.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class Sides:
         return 1e3 * float(seconds[0]) / ROUNDS, x
 
     def figure(self, rounds: int) -> Figure:
-        """Compare the results, then measure both sides in turn."""
+        """Compare the results, and then measure both sides alternately."""
         found, want = self.ours()[1]["x"], self.other()[1]
         assert np.isfinite(want).all(), f"{self._name} on {self._given.name}: no finite values to compare"
         np.testing.assert_allclose(found, want, rtol=2e-3, err_msg=f"{self._name} on {self._given.name}")

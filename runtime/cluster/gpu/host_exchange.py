@@ -18,9 +18,9 @@ __all__ = ["HostExchange"]
 class HostExchange:
     """The exchange of one rank, in the form that `vlang.runtime.gpus.mirrors.Mirrors` calls.
 
-    A kernel packs the values that another rank mirrors. The host reads the packed values and sends the changed ones, as
-    ranks on CPUs do. The receiving host keeps the values of all mirrors, and copies them to its GPU, where the mirrors
-    of one owner are consecutive.
+    A kernel packs the values that another rank mirrors. The host reads the packed values and sends the changed values,
+    as ranks on CPUs do. The receiving host keeps the values of all mirrors, and copies them to its GPU, where the
+    mirrors of one owner are consecutive.
 
     Args:
         part: the machine of the rank, with the boxes and kernels of `SubsetExchange`.

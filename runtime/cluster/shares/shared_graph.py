@@ -61,8 +61,9 @@ class _Part:
 def shared_graph(transport: Transport, spec: str, reading: Reading, threads: int | None) -> Graph | str:
     """The graph of a file or generator of which this rank reads a part; or the reason why one rank must read the whole.
 
-    All ranks call this together. Vertices, edges and their order are those of `Graph.read`. If something in a file is
-    wrong or unusual, one process reads the whole file, so that messages can name lines of the file.
+    All ranks call this together. The vertices, the edges and their order are the same as in a graph from `Graph.read`.
+    If something in a file is wrong or unusual, one process reads the whole file, so that messages can name lines of the
+    file.
 
     Args:
         transport: the transport of the rank.

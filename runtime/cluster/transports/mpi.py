@@ -36,8 +36,8 @@ class Mpi:
     """The transport of a process of an MPI job (see `Transport`).
 
     An exchange begins with a collective of short records. A record contains the place of the rank in the run, and
-    messages of up to _INSIDE bytes. Longer messages follow as point-to-point messages. So ranks at different places in
-    the run still call the same collective, and all of them get an error.
+    messages of up to _INSIDE bytes. Longer messages follow as point-to-point messages. Therefore ranks at different
+    places in the run still call the same collective, and every rank gets an error.
 
     `comm` is the communicator of the ranks; by default, all ranks of the job. The communicator is duplicated.
     """

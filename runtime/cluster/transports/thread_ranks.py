@@ -23,7 +23,7 @@ T = TypeVar("T")
 class _Board:
     """The data that the ranks share: a barrier, the buffers of an exchange, and the place in the run of each rank.
 
-    `patience` is the number of seconds after which a rank stops waiting for the others.
+    `patience` is the number of seconds after which a rank stops waiting for the other ranks.
     """
 
     def __init__(self, size: int, patience: float) -> None:
@@ -83,7 +83,7 @@ def run_ranks(size: int, work: Callable[[Transport], T], patience: float = 20.0)
     Args:
         size: the number of ranks.
         work: the function that each rank calls.
-        patience: the number of seconds after which a rank stops waiting for the others.
+        patience: the number of seconds after which a rank stops waiting for the other ranks.
 
     Returns:
         The results in the order of the ranks.

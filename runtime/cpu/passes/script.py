@@ -65,7 +65,9 @@ def listed_tasks(starts: Int64s, size: int) -> ManyTasks:
 
 
 def level_tasks(pages: Pages, listed: NDArray[np.uint32], starts: Int64s) -> ManyTasks:
-    """Tasks over lists of short vertices, each task within one page; list k is listed[starts[k]:starts[k + 1]]."""
+    """Tasks over lists of short vertices. The vertices of a task are all in one page. List k is
+    listed[starts[k]:starts[k + 1]].
+    """
     levels = len(starts) - 1
     offsets = pages.adjacency.offsets
     entries = int(starts[-1] - starts[0])

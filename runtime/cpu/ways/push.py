@@ -2,8 +2,8 @@
 
 The WALK_... layout (vlang.runtime.plan.layouts.pass_words) describes a frontier. A superstep reads the fields and
 combines contributions in separate words. At the end of a superstep, the words of the changed vertices are copied to the
-fields. So the state and the counts after a superstep are the same as after a full pull, for any number of threads.
-Loops with a uniform frontier are in vlang.runtime.cpu.ways.reach.
+fields. Therefore the state and the counts after a superstep are the same as after a full pull, for any number of
+threads. Loops with a uniform frontier are in vlang.runtime.cpu.ways.reach.
 """
 
 from __future__ import annotations

@@ -53,8 +53,8 @@ class PageDeque:
     Args:
         units: the units.
         order: all pages, in the order in which the GPU prefers them.
-        last: None if the CPU takes units from the back one by one. Otherwise the CPU takes the last `last` units,
-            and the GPU all others.
+        last: None if the CPU takes units from the back one by one. Otherwise the CPU takes the last `last` units, and
+            the GPU takes all other units.
 
     Attributes:
         for_cpu: the units that the CPU has taken; if `last` is not None, the units that it takes.

@@ -12,7 +12,7 @@ __all__ = ["SharedStage", "alone", "shared_stages"]
 
 @dataclass(frozen=True)
 class SharedStage:
-    """A pass that both devices run, each over some vertices.
+    """A pass that the CPU and the GPU share: each device runs the pass over some of the vertices.
 
     Attributes:
         stage: the pass in the plan for the GPU.

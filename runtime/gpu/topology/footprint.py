@@ -182,9 +182,10 @@ def share_memory(
 ) -> dict[str, int]:
     """Divide `free` bytes among several adjacency directions; returns the bytes of each.
 
-    If not all directions fit completely, the smallest directions stay on the device, as long as the others can still be
-    streamed. The remaining bytes are divided among the other directions in proportion to their sizes. A direction that
-    no loop is expected to read gets memory for a few pages only, unless all other directions fit completely.
+    If not all directions fit completely, the smallest directions stay on the device, as long as the other directions
+    can still be streamed. The remaining bytes are divided among the other directions in proportion to their sizes. A
+    direction that no loop is expected to read gets memory for a few pages only, unless all other directions fit
+    completely.
 
     Args:
         sides: the edges of each direction.

@@ -135,7 +135,7 @@ class Packer:
 
     # ---------------------------------------------------------------------------------------------------- batches
     def _spans(self, entries: Uint64s) -> NDArray[np.int64]:
-        """Replace each entry by the range of its edges; returns the number of edges of each group of entries."""
+        """Replace each entry by the range of its edges. Return the number of edges in each group of entries."""
         group, count = self._group, len(entries)
         sums = np.zeros(-(-count // group), np.int64)
         work = kernels("pack")["spans"]

@@ -57,7 +57,7 @@ class Table:
         return self.address + 8 * ROW_WORDS * page
 
     def bounds(self, page: int) -> int:
-        """The device address of the bounds of the shards of a page."""
+        """The device address at which the bounds of a page's shards are stored."""
         return int(self.words[page, ROW_SHARDS])
 
     def pointing(self) -> NDArray[np.uint64]:

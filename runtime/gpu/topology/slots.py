@@ -63,9 +63,9 @@ class Slots:
         return slot
 
     def order(self, pages: Sequence[int], ahead: int) -> Iterator[int]:
-        """Yield pages in the order of processing: `ahead` cached pages, then missing and cached pages in turn.
+        """Yield pages in the order of processing: `ahead` cached pages, then missing and cached pages alternately.
 
-        In this order of pages, copies can begin early, each into a slot whose page has been processed.
+        This order lets copies begin early, because each copy goes into a slot whose page has been processed.
         """
         asked = set(pages)
         cached = [slot.page for slot in self._slots.values() if slot.page is not None and slot.page in asked]

@@ -147,7 +147,9 @@ class Topology:
 
     # ------------------------------------------------------------------------------ opening
     def _open(self, uses: Mapping[str, Use], streams: int) -> None:
-        """Find or copy the tables and, if they are resident, the edges; otherwise create slots and streams."""
+        """Find or copy the tables. If the edges are resident, find or copy them, too; otherwise create slots and
+        streams.
+        """
         layout, rows = self.layout, long_rows(self.side)
         self.segment_count, self.long_count = len(rows.segments), len(rows.longs)
         self._tables_at = self._parts.hold(

@@ -89,7 +89,7 @@ class Relay:
 
     @staticmethod
     def _needs(stage: StageSpec) -> int:
-        """The maximum bytes of shared memory of the kernels of a pass."""
+        """The most bytes of shared memory that any kernel of a pass needs."""
         if stage.domain is None:
             return shared_bytes("compute", stage.gpu)
         pull = whole_name(stage, "pull_list") if stage.structures else "pull_lanes"

@@ -77,8 +77,8 @@ class NamedColumn:
     def finish(self, values: Array) -> Kind:
         """The kind of the column (names or times).
 
-        `values` are the numbers of all batches. The numbers of names are replaced by the final ones, in place. Raises
-        GraphError.
+        `values` are the numbers of all batches. The numbers of names are replaced by the final numbers, in place.
+        Raises GraphError.
         """
         if self._type != "category":
             return Times(UNITS[self._type])

@@ -53,7 +53,8 @@ def column_values(edges: EdgeList, name: str, part: slice) -> NDArray[Any]:
 
 
 def only_column(graph: Graph, path: str) -> tuple[str | None, list[str]]:
-    """The column for a format with one weight per edge: `weight`, else the only column; and notes about the others.
+    """The column for a format with one weight per edge: `weight`, else the only column; and notes about the other
+    columns.
 
     Raises GraphError if the column has names or times, or if none of several columns is called `weight`.
     """

@@ -13,7 +13,7 @@ class Share:
     """Consecutive edges of a file.
 
     Attributes:
-        edges: the edges, read as directed ones; the ids are those that occur in them.
+        edges: the edges, read as directed edges, with the ids that occur in these edges.
         directed: the direction that the file declares.
         why: the reason for this direction, for the notes.
         doubtful: if the number of edges of the whole file is one of these numbers, the text may be no list of edges, or

@@ -42,7 +42,7 @@ def order_by_degree(degrees: Sequence[NDArray[Any]], empty: Empty = empty) -> ND
 
 
 def order_by_hubs(incoming: NDArray[np.uint32], outgoing: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Hub sorting: the most important 8 % of the vertices, and then the others by increasing number, uint32[n].
+    """Hub sorting: the most important 8 % of the vertices, and then the other vertices by increasing number, uint32[n].
 
     The importance of a vertex is its in-degree times its out-degree. Hubs are sorted by decreasing importance, and
     equally important hubs by increasing number. A vertex of importance 0 is not a hub. `incoming` and `outgoing` are

@@ -82,8 +82,8 @@ class NamedCells:
     def finish(self, values: Array, what: str) -> Kind | None:
         """The kind of the column (names or times), or None for bools.
 
-        `values` are the numbers of all cells. The numbers of names are replaced by the final ones, in place. `what` is
-        the column, for messages. Raises GraphError for names that are not UTF-8.
+        `values` are the numbers of all cells. The numbers of names are replaced by the final numbers, in place. `what`
+        is the column, for messages. Raises GraphError for names that are not UTF-8.
         """
         if self._table is None:
             return Times(UNITS[self._type]) if self._type in UNITS else None

@@ -7,11 +7,11 @@ counterpart of a shard of Garaph (USENIX ATC'17, section 3). Strips are also cut
 Amarasinghe,
 Zaharia: Making caches work for graph analytics, IEEE Big Data 2017).
 
-In a block, rows with the same number of edges are together, in a *batch*. So the branch at the end of a row is
+In a block, rows with the same number of edges are together, in a *batch*. Therefore the branch at the end of a row is
 predictable, and loops over few edges have a fixed length. A row with more than BLOCK_SINGLE edges in a block has its
-own batch. Neighbours are sorted, so a row has consecutive edges in each block, and the ranges of senders increase. So
-the edges of a row are processed in the same order as without blocks, and sums have the same bits. Long vertices (see
-pages.py) are not in the blocks.
+own batch. Neighbours are sorted, so a row has consecutive edges in each block, and the ranges of senders increase.
+Therefore the edges of a row are processed in the same order as without blocks, and sums have the same bits. Long
+vertices (see pages.py) are not in the blocks.
 
 A *pair* is a row and a block in which the row has edges. Each pair costs one read and one write of an accumulator.
 """

@@ -1,9 +1,9 @@
 """Simple undirected neighbour lists, and the number of common neighbours of the two ends of each edge.
 
 The neighbours of the end with the higher degree are marked in a bitmap; then each neighbour of the other end is looked
-up. So the cost of an edge is the smaller of the two degrees, and the cost of all M edges is O(M^1.5) (Chiba, Nishizeki:
-Arboricity and subgraph listing algorithms, SIAM Journal on Computing 14, 1985). Each edge is processed once, by one
-thread.
+up. Therefore the cost of an edge is the smaller of the two degrees, and the cost of all M edges is O(M^1.5) (Chiba,
+Nishizeki: Arboricity and subgraph listing algorithms, SIAM Journal on Computing 14, 1985). Each edge is processed once,
+by one thread.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def _summed(values: NDArray[Any], index: NDArray[np.uint32], n: int) -> NDArray[
 
 
 def _of_edges(near: Neighbours, threads: int) -> NDArray[np.uint32]:
-    """The number of common neighbours of the ends of every entry of `near`, uint32[entries]."""
+    """For every entry of `near`, the number of common neighbours of its two ends, uint32[entries]."""
     out = np.zeros(len(near.targets), dtype=np.uint32)
     kernel = kernels("common")["common_of_edges"]
     bitmaps: list[NDArray[np.uint32]] = []  # bitmaps that no task is using

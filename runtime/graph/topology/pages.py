@@ -2,8 +2,8 @@
 
 A page is a run of consecutive edges of about the page size. A page holds whole rows, with one exception: a row of more
 than SEGMENT edges is cut into segments of SEGMENT edges, and a page may end between two segments. Vertices of at most
-SEGMENT edges are *short*, the others *long*. Neither pages nor tasks change a result: the partial results of the
-segments of a long vertex are always merged in order.
+SEGMENT edges are *short*, and all other vertices are *long*. Neither pages nor tasks change a result: the partial
+results of the segments of a long vertex are always merged in order.
 """
 
 from __future__ import annotations

@@ -276,7 +276,7 @@ def _draw(figure: Any, axes: Any, values: _Values, place: NDArray[np.float64], e
 
 def _coloured_groups(axes: Any, values: _Values, shown: NDArray[np.float64], size: float, edge: dict[str, Any],
                      names: Callable[[Any], str]) -> None:
-    """One colour for each of the largest groups, which the legend lists; the others are dark grey."""
+    """One colour for each of the largest groups, which the legend lists; the other groups are dark grey."""
     from matplotlib.lines import Line2D  # optional
 
     found, inverse, counts = np.unique(values.numbers, return_inverse=True, return_counts=True)

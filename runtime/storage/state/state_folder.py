@@ -1,8 +1,8 @@
 """A folder with the last two generations of a state file. Only one process at a time may use the folder.
 
-A new generation is written under a temporary name, flushed, and renamed over the older of the two files. So the newer
-file stays complete if the process is killed at any moment. The process holds a lock on a separate file in the folder,
-which excludes other runs. The system releases the lock when the process ends.
+A new generation is written under a temporary name, flushed, and renamed over the older of the two files. Therefore the
+newer file stays complete if the process is killed at any moment. The process holds a lock on a separate file in the
+folder, which excludes other runs. The system releases the lock when the process ends.
 """
 
 from __future__ import annotations
