@@ -227,7 +227,8 @@ class Passes:
         scratch = self.scratch.get(stage.name)
         if scratch is None:
             longest = int(self.degrees(stage.domain).max(initial=0))
-            scratch = self.scratch[stage.name] = Scratch(stage.structures, pages, longest, self.cpu.threads)
+            vertices = self.graph.n if isinstance(pages, Pages) else 0
+            scratch = self.scratch[stage.name] = Scratch(stage.structures, pages, longest, vertices, self.cpu.threads)
         self.state.point(SLOT_SCRATCH, scratch.header)
         for some, short in by_row(self.source, stage.domain, stage.columns, self._table(stage), longs, tasks):
             self._stats[STATS_WORKERS] = 0
