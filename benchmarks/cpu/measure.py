@@ -25,7 +25,8 @@ class Figure:
     Attributes:
         name: the name of the workload.
         unit: the unit of `ours` and `other`.
-        ours, other: medians. `other` belongs to another program, or is a limit or a size; `against` names it.
+        ours, other: medians. `other` belongs to another program, or is a limit or a size; `against` names that program
+            or limit.
         against: the name of `other`.
         ratio: ours / other.
         target: the largest ratio that meets the target; None for a figure without one.
@@ -58,7 +59,7 @@ class Figure:
 
     @property
     def met(self) -> bool | None:
-        """Whether the target is met; None without a target."""
+        """Whether the target is met; None if there is no target."""
         if self.sweep_target is not None and self.sweeps is not None:
             return self.sweeps <= self.sweep_target
         return None if self.target is None else self.ratio <= self.target

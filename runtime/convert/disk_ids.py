@@ -180,8 +180,8 @@ class _Keys:
     """The table of integer ids of the current run."""
 
     def __init__(self, room: DiskArrays, most: int, signed: Callable[[], bool]) -> None:
-        """signed: a function that returns whether negative ids occur. Otherwise ids are compared as unsigned
-        integers.
+        """signed: a function that returns whether negative ids occur. If no id is negative, ids are compared as
+        unsigned integers.
         """
         self.table = KeyTable()
         self._room, self._most, self._signed = room, most, signed
@@ -203,7 +203,8 @@ class _Keys:
 
 
 def _merge_parts(lists: list[Any], samples: list[Any], most: int) -> Iterator[list[tuple[int, int]]]:
-    """Cut sorted lists into parts of about `most` ids, by increasing ids: yields (first, end) of each list per part.
+    """Cut sorted lists of ids into parts of about `most` ids, in increasing order; yields (first, end) in each list for
+    each part.
     """
     begins = [0] * len(lists)
     ends = [len(ids) for ids in lists]

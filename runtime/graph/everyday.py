@@ -72,10 +72,10 @@ class EverydayGraph(HeldGraph):
     def contracted(self, groups: Any, weight: str = "weight") -> Graph:
         """The graph of the groups of vertices, such as the communities of a result.
 
-        Its ids are the different values of `groups`, in increasing order. All edges between two groups become one edge,
-        and all edges inside a group become a self-loop. The column `weight` (float64) of the new edge is the sum of the
-        values of the old edges, or their number if this graph has no such column. Other columns are left out. In an
-        undirected graph each edge counts once.
+        The ids of the new graph are the different values of `groups`, in increasing order. All edges between two groups
+        become one edge, and all edges inside a group become a self-loop. The column `weight` (float64) of the new edge
+        is the sum of the values of the old edges, or their number if this graph has no such column. Other columns are
+        left out. In an undirected graph each edge counts once.
 
         Args:
             groups: the group of each vertex, array[n] of ids, numbers or texts.
@@ -93,7 +93,7 @@ class EverydayGraph(HeldGraph):
 
         After a run on a GPU, the parts that the run copied stay on the GPU, up to the limit of its option
         `device_cache`, and later runs use these parts. A forked process, a copy of the graph and an unpickled graph
-        have no such parts.
+        have no parts on a device.
         """
         return tuple(copy for one in self._copied() for copy in one.listed())
 
@@ -147,7 +147,7 @@ class EverydayGraph(HeldGraph):
     ) -> tuple[str, ...]:
         """Write the graph atomically, in the format of the suffix (docs/graph-files.md); as .npz without a suffix.
 
-        `Graph.read` reads all these formats. Returns sentences about what the file does not keep.
+        `Graph.read` reads all formats that this method writes. Returns sentences about what the file does not keep.
 
         Args:
             path: path of the file to write.

@@ -196,7 +196,8 @@ class HeldGraph:
         return MappingProxyType({name: column.dtype for name, column in self._adjacencies.columns.items()})
 
     def column_range(self, name: str) -> tuple[int | float, int | float]:
-        """Bounds of the values of an edge column: (0, 0) without edges, NaN if a value is NaN. Raises KeyError."""
+        """Bounds of the values of an edge column: (0, 0) if there are no edges, NaN if a value is NaN. Raises KeyError.
+        """
         column, coding = self._adjacencies.columns[name], self._codings.get(name)
         if coding is not None and self.m:
             return coding.bounds(int(column.low), int(column.high))
@@ -208,7 +209,8 @@ class HeldGraph:
         Both graphs share all adjacency lists; a run converts the values when it reads them. The result is this graph
         itself if its columns already have these kinds. The most recent result is cached.
 
-        `kinds` maps the name of each of these columns to all names of its categories, or to the unit of its times.
+        `kinds` maps the name of each column of categories or times to all names of its categories, or to the unit of
+        its times.
         """
         base = self if self._base is None else self._base
         codings = {name: coding_of(base.kinds[name], kind) for name, kind in kinds.items()}
@@ -235,7 +237,7 @@ class HeldGraph:
         return self._adjacencies.rule
 
     def find(self, vertex: object) -> int:
-        """The dense number of a vertex id. Raises GraphError if the graph has no such vertex."""
+        """The dense number of a vertex id. Raises GraphError if the graph has no vertex with this id."""
         return self.ids.find(vertex)
 
     def label(self, vertex: int) -> int | str:

@@ -68,8 +68,8 @@ class Result(Exported):
         placement: for a graph from `Graph.open`, a sentence on whether its edges were in memory or streamed; else "".
         read_bytes: bytes of pages that the run read from disk.
         moved: the edges that the run moved, also outside of loops, as a named tuple: bytes_copied, bytes_in_place,
-            bytes_from_disk, pages_cached, pages_copied, pages_packed, pages_in_place, pages_from_disk, bytes_between.
-            A `Round` has the same counts.
+            bytes_from_disk, pages_cached, pages_copied, pages_packed, pages_in_place, pages_from_disk, bytes_between. A
+            `Round` also has these counts, of one round.
         chaos: with chaos=SEED, a report of the randomised second run (`vlang.runtime.engine.trace.ChaosReport`), else
             None.
         final: with target=VERTEX, bool[vertices], whether the value of a vertex is final, that is, at least as good as
@@ -87,7 +87,8 @@ class Result(Exported):
         remembered: a sentence on results of an earlier run that the graph kept and this run used; "" if there are none.
             `seconds` excludes the time of computing these results.
         together: for a result of `Program.map`, a sentence that says whether runs shared their reads of the edges, or
-            why not; then `seconds` is the time of all of them. "" for other results.
+            why not. If the runs shared their reads, `seconds` is the time of all runs together. The text is "" for
+            other results.
     """
 
     def __init__(
@@ -346,7 +347,9 @@ class Result(Exported):
         return self.types.get(name) in ("vertex", "category", *UNITS)
 
     def stored(self, name: str) -> NDArray[Any]:
-        """A field as the engine stores it: [n] or [n * k] (vectors); bool as uint8, f16 as uint16, vertices dense."""
+        """A field as the engine stores it: an array of n values, or of n * k values for vectors with k components.
+        Bools are stored as uint8, f16 as uint16, and vertices as dense numbers.
+        """
         array = np.ascontiguousarray(self._host(name)).reshape(-1)
         if array.dtype == np.bool_ or array.dtype == np.float16:
             return array.view(np.uint8 if array.itemsize == 1 else np.uint16)

@@ -67,7 +67,7 @@ class Value:
 
     @property
     def raw(self) -> Array:
-        """The array of this value. Its type must be final and not a tuple."""
+        """The array of this value. The type of the value must be final and not a tuple."""
         assert not isinstance(self.data, tuple), f"{self.type} is a tuple"
         assert not callable(self.data), f"{self.type} has no width"
         return np.asarray(self.data)
@@ -151,8 +151,8 @@ class _Weak:
 
     Attributes:
         make: A function that computes the elements in a scalar type.
-        counts: Whether a counter (`N`, `iteration`) is part of the expression. Such elements are computed in 64 bits
-            and then converted.
+        counts: Whether a counter (`N`, `iteration`) is part of the expression. Elements of an expression with a counter
+            are computed in 64 bits and then converted.
         apart: Whether the operands, rather than the value, are converted to the type of the place.
         literal: The value of an integer literal.
     """
@@ -265,7 +265,9 @@ def elements_as(value: Value, type_: Type) -> Array:
 
 
 def convert(value: Value, type_: Type) -> Value:
-    """Return the value converted to `type_`. Raises TypeError if the language has no such conversion."""
+    """Return the value converted to `type_`. Raises TypeError if the language does not convert the type of the value to
+    `type_`.
+    """
     if isinstance(type_, VertexSet) or value.type == type_:
         return value
     if not converts(value.type, type_):
@@ -284,7 +286,7 @@ def definite(value: Value, precision: int) -> Value:
 
 
 def meet(a: Type, b: Type) -> Type:
-    """Return the type of a choice between two values. Raises TypeError if they have no common type."""
+    """Return the type of a choice between two values. Raises TypeError if the two values have no common type."""
     if a == b:
         return a
     if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):

@@ -16,7 +16,8 @@ THREADS = 2
 
 @functools.cache
 def undirected(name: str) -> Graph:
-    """Return the simple undirected graph of that name. The reference has its cores and triangles."""
+    """Return the simple undirected graph of that name. The reference data have the cores and triangles of this graph.
+    """
     published(name)
     return Graph.read(DATA / name / GRAPHS[name], directed=False, self_loops="drop", parallel="drop")
 
@@ -38,7 +39,9 @@ def test_core_numbers(name: str, what: str) -> None:
 
 @pytest.mark.parametrize("name", ["wiki-Vote", "soc-Slashdot0902", "rome99"])
 def test_strongly_connected_components(name: str) -> None:
-    """The components agree. vlang labels a component by its largest vertex, the reference by its smallest vertex."""
+    """The components agree. In vlang, a program labels a component by its largest vertex, the reference by its smallest
+    vertex.
+    """
     have = published(name)
     found, want = program("scc")(have.graph, threads=THREADS)["scc"], have.reference["scc"]
     pairs = np.unique(np.stack([found, want]), axis=1)

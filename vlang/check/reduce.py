@@ -96,7 +96,7 @@ def _outside(x: Expressions, node: t.Reduce, at: Sight) -> str:
 def _unnamed(x: Expressions, node: t.Reduce, at: Sight, edges: bool) -> None:
     """Report a reduction in a place that allows only named values.
 
-    If its body is correct, propose a statement that names the reduction.
+    If the body of the reduction is correct, propose a statement that names the reduction.
     """
     run, word, before = x.run, x.run.fresh(word_for(node.name)), len(x.run.problems)
     reduced(x, node, replace(at, place="gather" if edges else "let"))
@@ -115,7 +115,7 @@ def _unnamed(x: Expressions, node: t.Reduce, at: Sight, edges: bool) -> None:
 
 
 def _head(text: str, item_: t.Node) -> t.Span:
-    """The span of a statement; of a `where`, only its first line, up to the colon."""
+    """The span of a statement; for a `where`, the span of its first line up to the colon."""
     if isinstance(item_, t.Where):
         end = text.index(":", item_.cond.span.end) + 1
         return t.Span(item_.span.start, end, item_.span.line, item_.span.column)

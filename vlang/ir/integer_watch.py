@@ -38,7 +38,7 @@ class Leaving:
     Attributes:
         fields: The output fields that become infinite if such an operation overflows.
         globals: The `global`s that become infinite if such an operation overflows.
-        bounded: Whether all such operations are in loops under rule A. The final values of such loops bound all
+        bounded: Whether all such operations are in loops under rule A. The final values of loops under rule A bound all
             intermediate values.
     """
 
@@ -304,7 +304,8 @@ def _parts(reduce: f.Reduce, value: f.Expr) -> list[tuple[f.Expr, f.Expr]]:
 def _departures(expr: f.Expr, ranges: Ranges) -> list[f.Expr]:
     """For each operation of an expression that is risky, whether it makes an infinity of finite operands.
 
-    Of a reduction inside, over a group or over common neighbours: whether it does so for some contribution.
+    For a reduction inside the expression, over a group or over common neighbours: whether it does so for some
+    contribution.
     """
     if isinstance(expr, f.Reduce):
         inside = _departures(expr.body, ranges.within(expr.cond))

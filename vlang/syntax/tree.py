@@ -220,14 +220,15 @@ class Gather(Statement):
 
 @dataclass(frozen=True, eq=False)
 class Apply(Statement):
-    """`apply target op value`. Two kinds of wrong statements are parsed as well, so that the checker can explain them.
+    """`apply target op value`. Two kinds of wrong statements are also parsed as `Apply`, so that the checker can
+    explain them.
 
     Attributes:
         target: the fields that are written.
         op: "=" or an update operator ("+=", ...).
         value: the new value, or the operand of the update.
         keyword: whether the word `apply` is there; if not, this is a mistake.
-        domain: the domain of a `for` without a reduction, which is a mistake; None without such a `for`.
+        domain: the domain of a `for` without a reduction, which is a mistake; None if there is no such `for`.
         cond: the condition of that `for`; None if it has none.
     """
 

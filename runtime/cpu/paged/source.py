@@ -58,7 +58,7 @@ class InMemory:
         return self._known[kind]
 
     def table(self, kind: str, columns: Columns) -> NDArray[np.uint64]:
-        """The page table of a pass. It stays valid during the whole run."""
+        """The page table of a pass. The table stays valid during the whole run."""
         adjacency = self._graph.adjacency(kind, tuple(name for name, _ in columns))
         return self.pages(kind).table([adjacency.column(name, DTYPES[dtype]) for name, dtype in columns])
 
@@ -128,7 +128,7 @@ class Streamed:
     def _aim(self, row: NDArray[np.uint64], views: PageViews, columns: Columns) -> list[NDArray[np.generic]]:
         """Write the addresses of a page's arrays into its row of the table.
 
-        Returns the arrays of its columns, which the caller must keep alive.
+        Returns the arrays of the page's columns, which the caller must keep alive.
         """
         row[PAGE_OFFSETS], row[PAGE_TARGETS] = address_of(views.offsets), address_of(views.targets)
         arrays = [cast(name, views.columns[name], self._stored.columns[name], DTYPES[dtype]) for name, dtype in columns]

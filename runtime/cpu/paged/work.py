@@ -46,7 +46,8 @@ def _by_page(
 def by_row(
     source: PageSource, kind: str, columns: Columns, table: NDArray[np.uint64], longs: NDArray[np.int64], tasks: Tasks
 ) -> Iterable[tuple[NDArray[np.int64], Tasks]]:
-    """Like `by_page`, for passes that need all edges of a vertex at once. A batch has all pages of its long vertices.
+    """Like `by_page`, for passes that need all edges of a vertex at once. All pages with edges of a long vertex are in
+    one batch.
 
     Args:
         source, kind, columns, table: as for `by_page`.
@@ -104,7 +105,9 @@ def release(windows: Windows | None, tasks: Tasks) -> None:
 
 
 def in_windows(windows: Windows | None, tasks: Tasks, n: int) -> Iterator[tuple[Tasks, int]]:
-    """Yield tasks over all n vertices, with their cost: window by window, or all at once without windows."""
+    """Yield tasks over all n vertices, with their cost: one window at a time or, if there are no windows, all tasks at
+    once.
+    """
     if windows is None:
         yield tasks, n
         return

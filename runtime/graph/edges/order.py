@@ -39,7 +39,8 @@ class Order:
     def of(dense: NDArray[np.uint32], empty: Empty = empty, in_file: bool = False) -> Order:
         """The order in which internal vertex i has the dense number dense[i].
 
-        `empty` allocates the array of the inverse permutation. `in_file` says that both arrays are in files.
+        `empty` allocates the array of the inverse permutation. `in_file` says that the array `dense` and its inverse
+        are in files.
         """
         internal: NDArray[np.uint32] = empty(len(dense), np.uint32)
         for first in range(0, len(dense), _CHUNK):
@@ -48,7 +49,7 @@ class Order:
         return Order(dense, internal, in_file)
 
     def moved(self, empty: Empty) -> Order:
-        """This order in arrays that `empty` allocates in files."""
+        """The same order, stored in arrays that `empty` allocates in files."""
         arrays = [empty(len(self.dense), np.uint32) for _ in range(2)]
         for target, source in zip(arrays, (self.dense, self.internal), strict=True):
             target[:] = source

@@ -129,8 +129,8 @@ class GraphFormat(ABC):
 class ListFormat(GraphFormat):
     """A format of files that list edges. The same reader stores edges in memory and, for a conversion, on disk.
 
-    `typed` says whether the format declares the types of columns. A reader of such a format reads all columns of
-    numbers, unless the options name columns.
+    `typed` says whether the format declares the types of columns. If types are declared, the reader reads all columns
+    of numbers, unless the options name columns.
     """
 
     cells = True
@@ -158,7 +158,7 @@ class ListFormat(GraphFormat):
             path: the file.
             asked: the options for reading, of which `directed` is not used.
             workers: the threads to use.
-            place, parts: the number of the share, from 0, of so many equal shares.
+            place, parts: which share to read: number `place`, from 0, of `parts` equal shares.
         """
         return None
 
@@ -182,7 +182,8 @@ class ListFormat(GraphFormat):
                 not a number, and `left_out` gives the reason. In the column of `weights`, too, every cell must be a
                 number.
             missing: how to treat cells without a value (the texts in `asked.MISSING`). "error" raises GraphError.
-                "drop" drops a row with such a cell in one of `columns`. A number replaces every such cell.
+                "drop" drops a row with such a cell in one of `columns`. A number for `missing` replaces every cell
+                without a value.
             threads: how many threads to use; 0 for one per processor.
             ends: the columns of the source and target ids, and the option `vertices`.
             space: allocates the arrays of edges and ids; None for memory.
@@ -214,7 +215,7 @@ class StoredEdges:
     Attributes:
         listed: the edges, the ids and the notes.
         dtypes: the dtype of each column, which may be narrower than the dtype of its array.
-        rule: the rule that computes the column `weight`; None without one.
+        rule: the rule that computes the column `weight`; None if there is no rule.
         sorted: whether the edges are in the order of the rows that the graph would have in memory.
         fresh: whether the file is a list of edges, not a graph that vlang saved; the notes of a saved graph already say
             what was kept.

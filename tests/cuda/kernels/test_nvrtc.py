@@ -1,4 +1,4 @@
-"""NVRTC compiles every GPU text for four architectures without a warning. This needs no GPU."""
+"""NVRTC compiles every GPU text for four architectures without a warning. The compilation needs no GPU."""
 
 from __future__ import annotations
 
@@ -190,8 +190,8 @@ def corpus() -> tuple[Generated, ...]:
 
 @pytest.mark.parametrize("number", range(CORPUS))
 def test_random_program(number: int) -> None:
-    """Each kernel of a random program compiles for one architecture. Together they are a sample of all pairs of kernel
-    and architecture.
+    """Each kernel of a random program compiles for one architecture. Together the programs are a sample of all pairs of
+    kernel and architecture.
     """
     drawn = corpus()[number]
     program = compile(drawn.text)

@@ -1,4 +1,5 @@
-"""Supersteps over few vertices copy only the pages that they need. Every method to read a page gives the same result.
+"""Supersteps over few vertices copy only the pages that they need. Every way in which a kernel reads a page gives the
+same result.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Watched(Topology):
 
 @pytest.fixture
 def watched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, Traffic]]:
-    """Return a list of the traffic of each topology of a run: its direction, its number of pages, and the traffic."""
+    """Return a list to which each topology of a run appends its direction, its number of pages and its traffic."""
     monkeypatch.setattr(Watched, "seen", [])
     monkeypatch.setattr(Watched, "costs", Link())
     monkeypatch.setattr(full_passes, "Topology", Watched)

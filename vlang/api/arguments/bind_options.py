@@ -1,4 +1,5 @@
-"""Finds the options of a run among the arguments of a call, reads each by the rule of its kind, and checks them all.
+"""Finds the options of a run among the arguments of a call, reads each option by the rule for its kind, and checks them
+all.
 
 A program's parameters and fields take precedence: an argument with such a name is bound to them, and an option of that
 name must be given in `options`. Every other argument is an everyday option, `research` or `options`.
@@ -141,7 +142,7 @@ def _unknown(program: Program, own: Collection[str], name: str, value: Any) -> s
 def _fitting(options: Options, named: Mapping[str, Any]) -> None:
     """Refuse options that the device does not support, and options that exclude each other.
 
-    All options but those `named` have their defaults.
+    Options that are not in `named` have their defaults.
     """
     if named.keys() <= _ALWAYS:
         return
@@ -159,6 +160,9 @@ def _fitting(options: Options, named: Mapping[str, Any]) -> None:
     if options.kernel == "edge-list" and options.mode != "pull":
         raise BindError(f"kernel='edge-list' reads all edges in every superstep, as mode=\"pull\" does; leave out "
                         f"mode={options.mode!r}, or the kernel")
+    if options.kernel == "edge-list" and options.dispatch != "gpu":
+        raise BindError(f"dispatch={options.dispatch!r} shares pages of adjacency lists, and kernel='edge-list' reads "
+                        "a list of edges; leave one of them out")
     if options.switching != "measured" and options.mode not in ("auto", "dual") and options.device == "cpu":
         raise BindError("switching says how mode=\"auto\" goes from one way to another; leave it out, or the mode")
     if options.every is not None and options.checkpoint is None:

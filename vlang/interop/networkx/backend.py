@@ -1,6 +1,6 @@
 """The object behind the entry point `networkx.backends`.
 
-It has the functions of the table, and decides which calls to run.
+The object has the functions of the table, and decides which calls to run.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ _LEAST_CACHED = {LINEAR: 50_000, SEARCH: 10_000, CALL: 2_000}
 
 
 class Backend:
-    """The backend object that NetworkX calls. Functions are attributes, each loaded when it is first used."""
+    """The backend object that NetworkX calls. Each function is an attribute of this object, and is loaded when it is
+    first used.
+    """
 
     def __getattr__(self, name: str) -> Any:
         row = FUNCTIONS.get(name)
@@ -87,7 +89,9 @@ def _signature(name: str) -> Signature:
 
 
 def _plain(graph: Any) -> bool:
-    """Whether a graph behaves as one of the four graph classes of NetworkX. This is true for every converted graph."""
+    """Whether a graph behaves as one of the four graph classes of NetworkX. The result is true for every converted
+    graph.
+    """
     kind = type(graph)
     if getattr(kind, "__networkx_backend__", "") == "vlang" or kind in _KINDS:
         return True
