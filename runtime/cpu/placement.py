@@ -228,8 +228,11 @@ def _converted(plan: Plan, stored: StoredEdges) -> int:
 def _scratch(plan: Plan, longest: Callable[[str], int], threads: int, vertices: int = 0) -> int:
     """The bytes of the structures that hold all contributions of a vertex: one set of structures per worker.
 
-    `longest` returns the number of edges of the longest row of an adjacency direction. vertices: the number of vertices
-    if edges are in memory; streamed edges have no direct tables.
+    Args:
+        plan: the program.
+        longest: returns the number of edges of the longest row of an adjacency direction.
+        threads: the number of workers.
+        vertices: the number of vertices if edges are in memory; 0 for streamed edges, which have no direct tables.
     """
     sides = [(stage.structures, stage.side) for stage in plan.stages if stage.structures and stage.side is not None]
     return sum(8 * threads * words_of(structures, longest(side), vertices) for structures, side in sides)

@@ -66,7 +66,14 @@ class GroupTable:
         return [f"count{self.number}", f"key{self.number}", f"at{self.number}", *parts]
 
     def stored(self, d: NumbaDialect, at: str, first: int, names: tuple[str, ...]) -> list[str]:
-        """Lines that store accumulators from word `at` + `first` on."""
+        """Lines that store accumulators.
+
+        Args:
+            d: the dialect.
+            at: an offset, as code.
+            first: the number of words from `at` to the first accumulator.
+            names: the values of the accumulators.
+        """
         return [f"store_{stored_as(t)}(space, {at} + {first + i}, {d.store(t, name)})"
                 for i, (t, name) in enumerate(zip(self.grouped.components, names))]
 
@@ -104,7 +111,14 @@ class GroupTable:
         return self.packed(after)
 
     def merged(self, writer: Writer, d: NumbaDialect, at: str, back: str) -> tuple[str, ...]:
-        """The accumulators of a group: those of earlier segments, from word `back` on, with those of the last one."""
+        """The accumulators of a group: those of earlier segments, merged with those of the last one.
+
+        Args:
+            writer: receives the lines.
+            d: the dialect.
+            at: the offset of the entry of the group, as code.
+            back: the offset of the accumulators of earlier segments, as code.
+        """
         earlier = tuple(map(writer.name, self.loaded(d, back, 0)))
         last = tuple(map(writer.name, self.loaded(d, at, 1)))
         pairs = zip(self.grouped.parts(earlier), self.grouped.parts(last))

@@ -13,7 +13,12 @@ _NAME = r"[A-Za-z_]\w*"
 
 @dataclass(frozen=True)
 class Row:
-    """The pattern of a whole line, and the texts of the message, in which `\\1` is the text of a group."""
+    """A row of the table; `\\1` in its texts is the text of a group of the pattern.
+
+    Attributes:
+        pattern: the pattern of a whole line.
+        title, help, write: as in `Habit`.
+    """
 
     pattern: re.Pattern[str]
     title: str
@@ -22,5 +27,12 @@ class Row:
 
 
 def row(pattern: str, title: str, help: str, *write: str) -> Row:
-    """A row; NAME in the pattern stands for a name."""
+    """A row of the table.
+
+    Args:
+        pattern: the pattern of a line, in which NAME stands for a name.
+        title: the mistake, by the name of the construct.
+        help: advice in words.
+        write: the lines to write instead.
+    """
     return Row(re.compile(pattern.replace("NAME", _NAME)), title, help, write)
