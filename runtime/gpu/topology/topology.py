@@ -210,8 +210,9 @@ class Topology:
     def sweep(self, name: str, launch: Launch, transfer: Transfer | None = None, stream: Stream | None = None) -> None:
         """Call `launch` for every page, or for the pages of a transfer. `launch` queues kernels.
 
-        The order of pages is not fixed. Each page is processed in the stream in which its edges were copied. Later work
-        on the caller's stream waits for all pages. If all edges are resident, all pages use the caller's stream.
+        The order of pages is not fixed, unless `transfer` has an order. Each page, or each task of `transfer` with the
+        row of its first page, is processed in the stream in which its edges were copied. Later work on the caller's
+        stream waits for all pages. If all edges are resident, all pages use the caller's stream.
 
         Args:
             name: the name of the `Use`.
@@ -221,11 +222,11 @@ class Topology:
         """
         table = self._tables[name]
         self._fill()
-        if self.resident:
-            for part in self.parts if transfer is None else [self.parts[page] for page in transfer.whole]:
-                launch(table.row(part.page), part, stream)
-            return
         transfer = transfer or Transfer(tuple(range(self.pages)))
+        if self.resident:
+            for first, *_ in transfer.tasks or ((page,) for page in transfer.whole):
+                launch(table.row(first), self.parts[first], stream)
+            return
         direct = [page for page in transfer.direct if not self._slots.find(page)]
         whole = [*transfer.whole, *(page for page in transfer.direct if page not in direct)]
         if direct:
@@ -235,13 +236,21 @@ class Topology:
         for page in direct:
             self.device.wait(begin, self._cached)
             self._run(launch, table, page, self._cached, ends)
-        awaited = {page for page in whole if self._slots.find(page)}
-        missing = [page for page in whole if page not in awaited] if isinstance(self.side, DiskSide) else []
-        here = [page for page in whole if page in awaited] if isinstance(self.side, DiskSide) else whole
-        for page in self._slots.order(here, len(self._streams)):
-            awaited.discard(page)
-            slot, work = self._bring(table, self.parts[page], awaited, begin)
-            slot.used = self._run(launch, table, page, work, ends)
+        tasks = transfer.tasks or [(page,) for page in whole]
+        missing = [page for page in whole if not self._slots.find(page)] if isinstance(self.side, DiskSide) else []
+        order, awaited = self._slots.plan(tasks, set(missing), 0 if transfer.ordered else len(self._streams))
+        for number, task in enumerate(order):
+            work, used = None, []
+            awaited.update(dict.fromkeys(task, number))  # no page of the task replaces another one
+            for page in task:
+                slot, work = self._bring(table, self.parts[page], awaited, begin, work=work)
+                used.append(slot)
+            assert work is not None
+            event = self._run(launch, table, task[0], work, ends)
+            for slot in used:
+                slot.used = event
+            for page in task:
+                awaited.pop(page, None)
         with closing(arriving_pages(self.device, self.side, missing, self._copied)) as arriving:
             for page, views in arriving:
                 slot, work = self._bring(table, self.parts[page], awaited, begin, views)
@@ -260,21 +269,23 @@ class Topology:
         return event
 
     def _bring(
-        self, table: Table, part: Part, awaited: set[int], begin: Event, views: PageViews | None = None
+        self, table: Table, part: Part, awaited: dict[int, int], begin: Event, views: PageViews | None = None,
+        work: Stream | None = None,
     ) -> tuple[Slot, Stream]:
         """Find or fill the slot of a page. Return the slot, and the stream to which its latest copy was issued.
 
         `views` holds the page if it was read from disk. All arrays of such a page are copied, so that another `Use`
-        does not read the page again.
+        does not read the page again. `work` is the stream of the pages before it in a task.
         """
         slot = self._slots.find(part.page)
-        work = self._cached
         missing = [key for key in table.keys if slot is None or key not in slot.held]
         if views is not None:
             missing = list(dict.fromkeys([*missing, *(key for key, a in self._arrays.items() if a.read is not None)]))
-        if slot is None or any(self._arrays[key].copied for key in missing):
-            work = self._streams[self._turn % len(self._streams)]
-            self._turn += 1
+        if work is None:
+            work = self._cached
+            if slot is None or any(self._arrays[key].copied for key in missing):
+                work = self._streams[self._turn % len(self._streams)]
+                self._turn += 1
         if self._shown:  # kernels on the caller's stream may read any slot
             self.device.wait(begin, work)
         if slot is None:
@@ -347,10 +358,7 @@ class Topology:
 
     @property
     def beside(self) -> Stream | None:
-        """Return the stream for kernels over pages that need no copies.
-
-        If all edges are resident, this is the default stream.
-        """
+        """The stream for kernels over pages that need no copies; None, the default one, if all edges are resident."""
         return None if self.resident else self._cached
 
     def borrow(self, number: int) -> tuple[Slot, Stream]:
@@ -359,7 +367,7 @@ class Topology:
         The caller must call `returned` later.
         """
         stream = self._streams[number % len(self._streams)]
-        slot = self._slots.find(-1 - number) or self._slots.take(-1 - number, set())
+        slot = self._slots.find(-1 - number) or self._slots.take(-1 - number, {})
         self._slots.touch(slot)
         if slot.used is not None:
             self.device.wait(slot.used, stream)
