@@ -1,8 +1,8 @@
 """Slices of a queue of active vertices, which is sorted by page and by transfer; each launch processes one slice.
 
 Each task has its own slice (vlang.runtime.gpu.topology.tasks). All pages that are read in place share one slice. All
-pages whose rows the CPU gathers share another slice. The entries without edges form the last slice. In each slice, heavy
-entries come before light entries.
+pages whose rows the CPU gathers share another slice. The entries without edges form the last slice. In each slice,
+heavy entries come before light entries.
 """
 
 from __future__ import annotations
