@@ -1,7 +1,8 @@
 """The options of a run: one table for keywords, the command line, completion and the tables in docs.
 
 `Options` is that table: the metadata of each field holds the description of an option (`Option`). An instance holds
-option values in the form that the engine takes. vlang.api.arguments.bind_options converts the values that users write.
+option values in the form that the engine takes. The module vlang.api.arguments.bind_options converts the values that
+users write.
 """
 
 from __future__ import annotations

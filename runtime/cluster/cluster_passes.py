@@ -33,7 +33,7 @@ __all__ = ["ClusterPasses", "LocalPages", "RankFreedoms"]
 class RankFreedoms(Freedoms):
     """The run-time choices of a rank. A choice that affects an exchange depends only on values known to all ranks.
 
-    `beside` is the number of ranks on this machine. They share its processors.
+    `beside` is the number of ranks on this machine. These ranks share the processors of the machine.
     """
 
     def __init__(self, beside: int) -> None:

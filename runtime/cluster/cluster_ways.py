@@ -18,7 +18,7 @@ __all__ = ["CLUSTER_WAYS", "said_on_ranks"]
 
 
 class _RankSuperstep(Superstep):
-    """A superstep on one rank. Its counts are summed over all ranks."""
+    """A superstep on one rank. The counts of the superstep are summed over all ranks."""
 
     def _thin_supersteps(self) -> None:
         """Always None, because ranks exchange values after each superstep."""

@@ -1,8 +1,8 @@
 """The format of messages between ranks: changed values of an array (as a list or with a bitmap), or all values.
 
 A message is a sequence of parts, one for each array. A part begins at a multiple of 8 bytes. A part begins with a
-64-bit word for its form and its number of values. Then it has positions or a bitmap, and then the values. The sender
-chooses the smallest form.
+64-bit word for its form and its number of values. After this word, a part has positions or a bitmap, and then the
+values. The sender chooses the smallest form.
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ def packed(
 # ----------------------------------------------------------------------------------------------------- restoring
 @dataclass(frozen=True)
 class Saved:
-    """A checkpoint in memory. Its contents were checked against a plan and a graph.
+    """A checkpoint in memory. The contents of the checkpoint were checked against a plan and a graph.
 
     Attributes:
         blocks: the blocks of steps that contain the position, each with its step.

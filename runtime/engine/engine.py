@@ -77,7 +77,8 @@ def run_plan(
         keep: the slots of arrays to return.
         goal: where to stop early; None to run to the end.
         watch: the values that are tested for infinity at the end of every block and at the end of the run.
-        keeper: writes checkpoints, and restores the checkpoint from which the run continues; None without checkpoints.
+        keeper: writes checkpoints, and restores the checkpoint from which the run continues; None for a run without
+            checkpoints.
 
     Raises OutOfMemory, GraphError (if a contract does not hold), DeviceError and InternalError.
     """

@@ -2,8 +2,8 @@
 disk.
 
 If the edges stay in their page file on disk, host memory holds a ring of page-locked buffers, the degrees that the
-program reads, and the results. It also holds the row offsets of each direction, from which the tables on the device are
-computed. Device memory holds the state, the tables and some pages.
+program reads, and the results. Host memory also holds the row offsets of each direction, from which the tables on the
+device are computed. Device memory holds the state, the tables and some pages.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ class GroupMachine:
         return GroupLoop(self, spec, start)
 
     def begin_sweep(self, spec: SweepSpec) -> MaskedSweep:
-        """Begin a sweep. Its passes are full passes with a mask."""
+        """Begin a sweep. The passes of the sweep are full passes with a mask."""
         return MaskedSweep(spec, self)
 
     # ------------------------------------------------------------------------------------------- reductions

@@ -109,8 +109,8 @@ class StageSpec:
         notes: the optimisations applied to the pass, as sentences for `explain`.
         ways: name of a way to run the loop on a CPU -> the data of the pass for this way (PushSpec, SumSpec, ...).
         refused: name of a way -> the reason why the pass cannot run that way.
-        fused: the work that is fused into a full pass on a CPU; None without such work.
-        near: the slots of the arrays over vertices that its kernels read at neighbours.
+        fused: the work that is fused into a full pass on a CPU; None if there is no such work.
+        near: the slots of the arrays over vertices that the kernels of the pass read at neighbours.
     """
 
     name: str

@@ -87,7 +87,7 @@ class Result(Exported):
         remembered: a sentence on results of an earlier run that the graph kept and this run used; "" if there are none.
             `seconds` excludes the time of computing these results.
         together: for a result of `Program.map`, a sentence that says whether runs shared their reads of the edges, or
-            why not; then `seconds` is the time of all of them. "" for other results.
+            why not. If they did, `seconds` is the time of all runs together. "" for other results.
     """
 
     def __init__(

@@ -127,7 +127,7 @@ def after_main(*args: str, say: str, env: dict[str, str] | None = None) -> str:
 def test_a_command_starts_no_threads_for_matrices() -> None:
     """A command does not start the thread pool of OpenBLAS, which an import of NumPy starts by default.
 
-    These threads spin, and took a quarter of the time of a short run.
+    The threads of this pool spin, and took a quarter of the time of a short run.
     """
     threads = "__import__('time').sleep(0.2) or len(os.listdir('/proc/self/task')), os.environ['OPENBLAS_NUM_THREADS']"
     assert after_main("info", "karate", say=threads) == "1 1"

@@ -139,10 +139,11 @@ def needed_of_rank(
 
 
 def reads_shares(program: Program, options: dict[str, Any]) -> bool:
-    """Whether each rank of a run may read a share of a file: without a page file, which some runs need.
+    """Whether each rank of a run may read a share of the graph's file, so that the run needs no page file.
 
-    A checkpoint names the page file of its graph; a program that requires a simple graph looks at all edges together;
-    and under a budget a graph is converted within it.
+    A run with checkpoints needs a page file, because a checkpoint names it. A program that requires a simple graph
+    needs one, because it compares edges of different shares. A run under a budget needs one, because the conversion
+    observes the budget.
     """
     from vlang.runtime.plan.plan import Contract, every_step  # start-up
 
@@ -154,7 +155,7 @@ def reads_shares(program: Program, options: dict[str, Any]) -> bool:
 
 
 def budget_of_ranks(options: dict[str, Any]) -> int | None:
-    """The memory budget of the ranks of this machine in bytes; None without one. Raises click.UsageError."""
+    """The memory budget of the ranks of this machine in bytes; None if there is none. Raises click.UsageError."""
     from vlang.api.arguments.bind_options import check_options  # start-up
     from vlang.api.running.memory import chosen_budget  # start-up
 

@@ -1,4 +1,5 @@
-"""The folder of the checkpoints of several ranks. It has a subfolder for each rank with the last two generations.
+"""The folder of the checkpoints of several ranks. The folder has a subfolder for each rank with the last two
+generations.
 
 A generation is valid only if every rank has written its part. No rank begins a generation before all ranks have written
 the previous one. Therefore a job that is killed at any time leaves the last common generation in the folder.

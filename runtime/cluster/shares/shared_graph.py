@@ -49,7 +49,9 @@ class _Part:
     rule: tuple[int, int] | None
 
     def common(self) -> list[Any]:
-        """What must be equal on all ranks; else one process reads the file, and gives its messages."""
+        """The values that must be equal on all ranks. If they differ, one process reads the whole file and reports what
+        is wrong.
+        """
         edges = self.share.edges
         odd = bool(edges.warnings or edges.kinds)
         return [odd, edges.ids.text, list(edges.columns), sorted(edges.left_out), self.share.directed, edges.notes[:1],
@@ -59,8 +61,8 @@ class _Part:
 def shared_graph(transport: Transport, spec: str, reading: Reading, threads: int | None) -> Graph | str:
     """The graph of a file or generator of which this rank reads a part; or the reason why one rank must read the whole.
 
-    All ranks call this together. Vertices, edges and their order are those of `Graph.read`. Whatever is wrong or
-    unusual in a file makes one process read it, whose messages name lines of the file.
+    All ranks call this together. Vertices, edges and their order are those of `Graph.read`. If something in a file is
+    wrong or unusual, one process reads the whole file, so that messages can name lines of the file.
 
     Args:
         transport: the transport of the rank.
@@ -104,7 +106,8 @@ def _read(transport: Transport, spec: str, reading: Reading, threads: int) -> tu
 
 
 def _joined(transport: Transport, spec: str, reading: Reading, part: _Part, threads: int | None) -> Graph | str:
-    """The graph of all parts; a reason if the counts of all parts ask for a closer look at the file."""
+    """The graph of all parts; or the reason why one rank must read the whole file, if the counts of all parts show one.
+    """
     share, edges = part.share, part.share.edges
     rows = summed(transport, [len(edges.src)], "the edges of all shares")[0]
     found = merged_ids(transport, edges.ids)

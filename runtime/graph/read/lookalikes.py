@@ -101,7 +101,7 @@ def refuse_second_header(file: TextFile, table: Table, ends: EndColumns, read: S
 
 
 def _next_line(file: TextFile, table: Table) -> tuple[Path, int | None]:
-    """The file and the number of the first line after the header that repeats the text of the header."""
+    """The file of the first line after the header that repeats the header, and the number of this line."""
     number, wanted, path, first = 0, table.first.text.encode(), file.path, table.first.number
     for window in file.windows(_WINDOW):
         if window.part is not None:

@@ -123,7 +123,7 @@ def _of_file(file: TextFile, workers: Workers, space: Space) -> Vertices:
 
 
 def header_of(file: TextFile) -> tuple[str, ...]:
-    """The names of the columns in a text of vertices, without the column of ids; () without a header."""
+    """The names of the columns in a text of vertices, without the column of ids; () if there is no header."""
     table, column = _table(file)
     return tuple(name for i, name in enumerate(table.header) if i != column)
 

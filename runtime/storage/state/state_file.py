@@ -143,8 +143,8 @@ class Image:
 class FileImage:
     """A copy of a state in the state file itself. The constructor copies the arrays, and `write` completes the file.
 
-    The constructor reserves the disk space first. It takes no memory for the arrays, and releases each window of an
-    array that it has copied. An error of the constructor removes the file.
+    The constructor reserves the disk space first. The constructor takes no memory for the arrays, and releases each
+    window of an array that it has copied. An error of the constructor removes the file.
 
     Args:
         about: the caller's part of the description, of types that JSON supports.

@@ -274,7 +274,8 @@ class EmulatedDevice:
         self._queue(stream, Operation(lambda: np.copyto(to, of)))
 
     def reaches(self, other: object) -> bool:
-        """Return whether copies from another device are direct. This is true between devices that can read host memory.
+        """Return whether copies from another device are direct. Copies are direct between devices that can read host
+        memory.
         """
         assert isinstance(other, EmulatedDevice)
         return self.info.unified

@@ -41,8 +41,8 @@ class _Sight(Evaluator):
     """An evaluator that reads neighbours as an execution way prescribes.
 
     Attributes:
-        pick: function that selects contributions. Its arguments are the neighbour and the row of each edge end, and its
-            result is the indices of the selected contributions.
+        pick: function that selects contributions. The arguments of this function are the neighbour and the row of each
+            edge end, and the result is the indices of the selected contributions.
         older: earlier values of fields.
         old: the vertices whose earlier values are read.
         halves: whether contributions are reduced in two parts, which are then merged.

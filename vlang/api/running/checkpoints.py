@@ -61,7 +61,8 @@ class Notes:
 
 @contextmanager
 def opened_folder(path: str) -> Iterator[StateFolder]:
-    """A context manager that opens and locks the checkpoint folder of a run. It is entered before the graph is read.
+    """A context manager that opens and locks the checkpoint folder of a run. The context is entered before the graph is
+    read.
 
     Raises CheckpointError if the folder or a file in it was not written by a run, and DiskError if the folder cannot be
     used.

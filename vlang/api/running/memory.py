@@ -117,7 +117,7 @@ def within_budget(
 def _of_rank(
     plan_for: Callable[[str], Plan], graph: Graph, transport: Transport, limit: int
 ) -> Iterator[tuple[str, ...]]:
-    """See `within_budget`, for a rank of a machine whose ranks share the budget `limit`."""
+    """Does the same as `within_budget`, for a rank on a machine whose ranks share the budget `limit`."""
     from vlang.runtime.cluster.rank_memory import check_rank_need  # start-up
 
     with budget(check_rank_need(plan_for("numba"), graph, transport.size, transport.beside, limit)):

@@ -47,7 +47,9 @@ def refuse_early(program: Program, options: Options) -> None:
 
 
 def starts_ranks(options: Options) -> bool:
-    """Whether a run starts the ranks of its option `cluster`: always on Ray; with MPI, unless a job did it."""
+    """Whether a run itself starts the ranks of its option `cluster`: always with Ray; with MPI, unless this process is
+    already part of an MPI job.
+    """
     return is_ray(options.cluster) or (isinstance(options.cluster, int) and not launched_ranks())
 
 
@@ -73,7 +75,7 @@ def as_mpi_rank(call: Call, run: Callable[[], Result]) -> Result:
 
 
 def rank_keeper(machine: Any, folder: StateFolder | None) -> Callable[..., Keeper]:
-    """Return `RankKeeper` with the arguments bound that belong to the rank of this thread.
+    """Return `RankKeeper` with the arguments already bound that describe the rank of this thread.
 
     Args:
         machine: the `ClusterMachine` of the rank.

@@ -220,7 +220,8 @@ def declared_direction(head: Head) -> tuple[bool | None, str]:
 
 
 def declared_counts(head: Head) -> tuple[int, int, int] | None:
-    """The counts of vertices and edges in a SNAP comment, and the number of its line; None without such a comment."""
+    """The counts of vertices and edges in a SNAP comment, and the number of its line; None if there is no such comment.
+    """
     found = ((line.number, _COUNTS.search(line.text)) for line in head.comments)
     return next(((int(counts[1]), int(counts[2]), number) for number, counts in found if counts), None)
 
