@@ -58,8 +58,9 @@ def choose_transfer(
         direct = (in_place < whole) & ~packed
     direct = missing & direct if readable else none
     packed = missing & packed if packing is not None else none
-    pages = (np.flatnonzero(chosen).tolist() for chosen in (needed & ~direct & ~packed, direct, packed))
-    return Transfer(*map(tuple, pages))
+    whole, in_place, gathered = (tuple(np.flatnonzero(chosen).tolist())
+                                 for chosen in (needed & ~direct & ~packed, direct, packed))
+    return Transfer(whole, in_place, gathered)
 
 
 def choose_on_device(

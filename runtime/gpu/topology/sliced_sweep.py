@@ -49,7 +49,7 @@ class LoadedTask(NamedTuple):
         pages: the number of its pages.
         low, high: the range of the vertices whose rows may be in its pages.
         begin, end: the range of its edges.
-        count: address of a word that is 0, u64.
+        counter: address of a word that is 0, u64.
     """
 
     rows: int
@@ -58,7 +58,7 @@ class LoadedTask(NamedTuple):
     high: int
     begin: int
     end: int
-    count: int
+    counter: int
 
 
 Loaded = Callable[[LoadedTask, Stream | None], None]

@@ -112,8 +112,8 @@ class PageChoice:
             return None
         if asked == "hubs":
             if kind not in self._hubs:
-                degrees = [machine.graph.row_lengths(one) for one in (kind, OPPOSITE[kind])]
-                self._hubs[kind] = -hub_scores(*degrees, topology.layout.cut.lows)
+                graph, lows = machine.graph, topology.layout.cut.lows
+                self._hubs[kind] = -hub_scores(graph.row_lengths(kind), graph.row_lengths(OPPOSITE[kind]), lows)
             return self._hubs[kind]
         if not gpu.priority:
             return None

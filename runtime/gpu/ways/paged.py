@@ -101,11 +101,11 @@ class PagedPush:
 
         def again(task: LoadedTask, stream: Stream | None) -> None:
             queue = self.tables[f"queues[{1 - step % 2}]"] + 8 * (task.low + task.begin // CHUNK)  # not in use yet
-            self._launch("claim_found", "", (), (table, *task[2:6], queue, task.count), stream)
+            self._launch("claim_found", "", (), (table, *task[2:6], queue, task.counter), stream)
             if "messages" in self.stage.kernels:
-                self._launch("send_part", gpu.struct, (), (frame, queue, task.count), stream)
+                self._launch("send_part", gpu.struct, (), (frame, queue, task.counter), stream)
             self._launch("push_found", gpu.struct, (self.priority,),
-                         (frame, table, task.rows, task.pages, queue, task.count), stream)
+                         (frame, table, task.rows, task.pages, queue, task.counter), stream)
 
         machine.over_slices(self.kind, self.stage, sliced, push, again if self.twice else None)
         if self.twice:
