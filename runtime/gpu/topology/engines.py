@@ -58,9 +58,9 @@ def choose_transfer(
         direct = (in_place < whole) & ~packed
     direct = missing & direct if readable else none
     packed = missing & packed if packing is not None else none
-    whole, in_place, gathered = (tuple(np.flatnonzero(chosen).tolist())
-                                 for chosen in (needed & ~direct & ~packed, direct, packed))
-    return Transfer(whole, in_place, gathered)
+    copied, read, filled = (tuple(np.flatnonzero(chosen).tolist())
+                            for chosen in (needed & ~direct & ~packed, direct, packed))
+    return Transfer(copied, read, filled)
 
 
 def choose_on_device(
