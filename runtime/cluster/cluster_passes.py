@@ -124,7 +124,7 @@ class ClusterPasses(Passes):
 
     # ------------------------------------------------------------------------------------------------ the exchange
     def _near(self, stage: StageSpec) -> list[str]:
-        """The arrays that a pass reads at mirrors that may be out of date."""
+        """The arrays that a pass reads at mirrors, and whose mirrors may be out of date."""
         return [slot for slot in stage.near if slot not in self._fresh and not slot.startswith("degree:")]
 
     def refresh(self, stage: StageSpec, but: Container[str] = ()) -> None:

@@ -181,12 +181,14 @@ class _Run:
 
     def _look_inside(self) -> None:
         """Look for infinite values that the next superstep would overwrite, unless an infinite value was already found.
+
+        All ranks look at the fields in the same order, because `array` is an exchange.
         """
         refuse_faults(self.plan, self.machine, self.graph)
         if self.outcome.infinite_inside:
             return
         inside = any(math.isinf(self.machine.scalar(name)) for name in self._watch.lets) or \
-            any(has_infinity(self.machine.array(f"field:{name}")) for name in self._watch.hidden)
+            any(has_infinity(self.machine.array(f"field:{name}")) for name in sorted(self._watch.hidden))
         self.outcome.infinite_inside |= inside
         self.outcome.infinite |= inside
 

@@ -1,4 +1,4 @@
-"""The ids of all ranks together, of which each rank has found some."""
+"""Merges the ids that the ranks have found."""
 
 from __future__ import annotations
 

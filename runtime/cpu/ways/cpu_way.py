@@ -119,7 +119,9 @@ def asked_otherwise(options: Options) -> str:
 
 
 def on_disk(graph: Counts, why: str) -> str:
-    """The reason, ending with `why`, why a way cannot run over streamed pages; "" if the edges are in memory."""
+    """The reason why a way cannot run over streamed pages, as a text that ends with `why`; "" if the edges are in
+    memory.
+    """
     return f"the edges are on disk, and {why}" if graph.streamed else ""
 
 

@@ -56,8 +56,8 @@ class Costs:
 
     Attributes:
         edge: cost per lane slot, by name of the kernel.
-        vertex: cost per vertex in addition to its edges, by name of the kernel. For virtual warps, this is the cost per
-            lane of a vertex.
+        vertex: cost per vertex in addition to the cost of its edges, by name of the kernel. For virtual warps, this is
+            the cost per lane of a vertex.
         word: cost per edge of moving another 4 bytes of the contribution between lanes.
         search: cost per edge of finding the receiver, if the contribution reads the receiver.
         step: latency of a load that the next load depends on.

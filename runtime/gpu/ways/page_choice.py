@@ -58,7 +58,9 @@ class PageChoice:
         return choose_pages(topology, use_name(kind, stage), marks, asked, options.switching == "published")
 
     def sorted_queue(self, kind: str, stage: StageSpec, queue: int, count: int, target: int) -> Sliced:
-        """Sort a queue by the page and the transfer of its edges (see `SparseMachine`)."""
+        """Sort the entries of a queue by the page of their edges, and by the transfer of this page (see
+        `SparseMachine`).
+        """
         topology, options, name = self._topologies[kind], self._machine.options, use_name(kind, stage)
         packer, published = self._packer(kind, name), options.switching == "published"
         packing, choosing = None if packer is None else packer.packing, None

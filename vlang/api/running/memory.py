@@ -59,7 +59,7 @@ def need_on(plan: Plan, shape: Shape, options: Options, graph: Graph | None = No
 
 
 def check_need(need: Need, limit: int | None, name: str, graph: str, exact: bool = True) -> str:
-    """Compare the memory that a run needs with its budget or, without one, with the free memory.
+    """Compare the memory that a run needs with its budget or, if there is no budget, with the free memory.
 
     Args:
         need: the memory that the run needs.

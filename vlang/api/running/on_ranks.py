@@ -34,6 +34,9 @@ def refuse(program: Program, plan: Plan, options: Options) -> None:
     refuse_options(options)
     if options.device != "cpu":
         refuse_gpu_options(options)
+        if options.checkpoint is not None or options.on_interrupt != "stop":
+            raise BindError("ranks with GPUs write no checkpoints and no partial results: leave out checkpoint and "
+                            "on_interrupt, or the device")
         refuse_gpu_plan(plan, whole_lists(program))
     refuse_plan(plan, whole_lists(program))
     refuse_ordinals(program, "machine", "a cluster")

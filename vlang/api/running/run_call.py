@@ -200,7 +200,7 @@ def _run_on(
 
     transport = here()
     notes = Notes(call.options.notices if transport is None or transport.rank == 0 else None)
-    with keeping(opened.plan, opened.machine, call, program.source, program.derive, folder, notes) as keeper:
+    with keeping(opened.plan, opened.machine, call, program, folder, notes) as keeper:
         outcome = run(keeper)
     return outcome, notes.resumed, notes.problems
 
