@@ -344,8 +344,8 @@ class GpuMachine(GpuSaved):
     def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
         """Begin a loop in the first execution way that can run it.
 
-        `bound` is the maximum number of supersteps, and `start` is the state of an earlier run. Both arguments may be
-        None.
+        `bound` is the maximum number of supersteps, and `start` is the state of an earlier run. Both `bound` and
+        `start` may be None.
         """
         begun = (way.begin(spec, self, bound, start) for way in candidates(self.ways, spec, self.graph, self.options))
         return next(loop for loop in begun if loop is not None)

@@ -265,7 +265,9 @@ class _Terms:
 def _fastest(
     stage: GpuStage, pages: Sequence[Rows], deterministic: bool, table: Costs, shared: int, before: str
 ) -> list[Choice]:
-    """Return for each page the kernel with the lowest estimated time. The text of its reason begins with `before`."""
+    """Return for each page the kernel with the lowest estimated time. The text with the reason for a kernel begins with
+    `before`.
+    """
     able = [_Terms.of(name, stage, table, shared) for name in _TEMPLATES
             if not _refused(name, stage, shared) and (not deterministic or _timeless(name, stage))]
     if len(pages) > 1:  # a choice for each kernel, as texts for each page would take longer than the choice

@@ -1,9 +1,10 @@
 """The edges of one direction on a GPU: resident if they fit, otherwise streamed page by page while kernels run.
 
-Tables (offsets, long vertices, row blocks, shards, rows) stay on the device, and so do the edges if they fit. Otherwise
-device memory is divided into slots of one page each. Pages are copied into slots from page-locked host memory, and stay
-there until they are evicted. Kernels over few vertices may read other pages directly from host memory. Edges on disk
-are read into page-locked buffers (`vlang.runtime.gpu.topology.sides`), and copied page by page as they arrive.
+Tables (offsets, long vertices, row blocks, shards, rows) stay on the device, and so do the edges if they fit. If the
+edges do not fit, device memory is divided into slots of one page each. Pages are copied into slots from page-locked
+host memory, and stay there until they are evicted. Kernels over few vertices may read other pages directly from host
+memory. Edges on disk are read into page-locked buffers (`vlang.runtime.gpu.topology.sides`), and copied page by page as
+they arrive.
 
 Work that the caller queued on its stream before a call of `sweep` or `rows` runs before the kernels of the call. Work
 that the caller queues later runs after these kernels. Only copies of pages may start earlier, when their slot is free.
@@ -327,8 +328,8 @@ class Topology:
     def rows(self, name: str, stream: Stream | None = None) -> int:
         """The device address of the page rows, for kernels on `stream` that may read any page. `readable` must be true.
 
-        Rows of cached pages point to device memory, and other rows to host memory. After this call every sweep updates
-        the rows.
+        Rows of cached pages point to device memory, and other rows to host memory. After a call of this function, every
+        sweep updates the rows.
         """
         self._fill()
         self._shown.add(name)

@@ -270,7 +270,9 @@ def test_calibration_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @needs_compiler
 def test_calibration_runs() -> None:
-    """The kernels of the calibration end and stay inside their memory. On a CPU their times have no meaning."""
+    """The kernels of the calibration end and stay inside their memory. The times of these kernels have no meaning on a
+    CPU.
+    """
     folder = Path(cuda.__file__).parent / "skeletons"
     names = ("prelude.cuh", "operators.cuh", "saturating.cuh", "atomics.cuh")
     text = "\n".join((folder / name).read_text() for name in names)
