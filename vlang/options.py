@@ -200,8 +200,9 @@ class Options:
         "of floats, the others change no result.", research=True, decides=True))
     kernel: str = field(default="auto", metadata=_about(
         "kernel", "NAME",
-        "How a GPU pulls: auto, thread, virtual-warp-2 to virtual-warp-32, warp-segmentation, stream or edge; or "
-        "edge-list, for all passes over the edges in the order of their file, which are then not sorted.",
+        "How a GPU pulls: auto, thread, virtual-warp-2 to virtual-warp-32, warp-segmentation, stream or edge; "
+        "density, for each page thread or virtual-warp-32; or edge-list, for all passes over the edges in the order of "
+        "their file, which are then not sorted.",
         devices="gpu", research=True))
     replication: str | int = field(default="auto", metadata=_about(
         "replication", "auto|none|garaph|R",
@@ -231,6 +232,15 @@ class Options:
         "choice", "once|twice",
         "How often a superstep that pushes in place processes a page that it has copied; twice: vertices that were "
         "found push at once. An error where no loop may. Never changes a result.", devices="gpu", research=True))
+    dispatch: str = field(default="gpu", metadata=_about(
+        "dispatch", "gpu|alpha|K/P",
+        "Who takes streamed pages in a full pass: gpu, the GPU alone; alpha, GPU and CPU together, by measured times; "
+        "or the CPU the last K of P pages. Where floats are added, alpha chooses one split for the run; "
+        "`notes` of the result has it as K/P.", devices="gpu", research=True, decides=True))
+    strategy: str = field(default="auto", metadata=_about(
+        "choice", "auto|s|p",
+        "The state on each of several GPUs: s, of its own vertices and their neighbours; p, of all vertices; auto is "
+        "s. Never changes a result.", devices="gpu", research=True))
     exchange: str = field(default="auto", metadata=_about(
         "choice", "auto|ms|vr|all",
         "What several GPUs send each other: ms, the values that the other GPU reads; vr, if they have changed; "

@@ -73,6 +73,12 @@ class Slots:
         self._where[page] = slot
         return slot
 
+    def done(self, task: Task, event: Event, awaited: dict[int, int]) -> None:
+        """Record an event after the work on the pages of a task, which are no longer awaited."""
+        for page in task:
+            self._where[page].used = event
+            awaited.pop(page, None)
+
     def plan(
         self, tasks: Sequence[Task], missing: set[int], ahead: int
     ) -> tuple[Iterator[Task], dict[int, int]]:

@@ -14,7 +14,7 @@ moves. The change runs in the stream of the kernel that reads the row next.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from functools import partial
 
@@ -208,18 +208,26 @@ class Topology:
             self._prepare("places", count, args, stream)
 
     # ---------------------------------------------------------------------------------- passes
-    def sweep(self, name: str, launch: Launch, transfer: Transfer | None = None, stream: Stream | None = None) -> None:
+    def order(self) -> list[int]:
+        """All pages in the order in which a sweep processes them if the edges are not resident."""
+        return [page for page, in self._slots.order([(page,) for page in range(self.pages)], len(self._streams))]
+
+    def sweep(
+        self, name: str, launch: Launch, transfer: Transfer | None = None, stream: Stream | None = None,
+        taken: Iterable[int] | None = None,
+    ) -> None:
         """Call `launch` for every page, or for the pages of a transfer. `launch` queues kernels.
 
-        The order of pages is not fixed, unless `transfer` has an order. Each page, or each task of `transfer` with the
-        row of its first page, is processed in the stream in which its edges were copied. Later work on the caller's
-        stream waits for all pages. If all edges are resident, all pages use the caller's stream.
+        The order of pages is not fixed, unless `transfer` has one. Each page, or task of `transfer` with the row of its
+        first page, is processed in the stream of its copies; resident ones in that of the caller, whose later work waits.
 
         Args:
             name: the name of the `Use`.
             launch: queues the kernels of a page.
             transfer: the pages; None for all.
             stream: the caller's stream; None for the default stream.
+            taken: for streamed edges in host memory, yields the pages of this sweep in the order of `order`, each when
+                the work on the page before it has been queued; None for the pages of `transfer`.
         """
         table = self._tables[name]
         self._fill()
@@ -240,18 +248,13 @@ class Topology:
         tasks = transfer.tasks or [(page,) for page in whole]
         missing = [page for page in whole if not self._slots.find(page)] if isinstance(self.side, DiskSide) else []
         order, awaited = self._slots.plan(tasks, set(missing), 0 if transfer.ordered else len(self._streams))
-        for number, task in enumerate(order):
-            work, used = None, []
+        for number, task in enumerate(order if taken is None else ((page,) for page in taken)):
+            work = None
             awaited.update(dict.fromkeys(task, number))  # no page of the task replaces another one
             for page in task:
-                slot, work = self._bring(table, self.parts[page], awaited, begin, work=work)
-                used.append(slot)
+                _, work = self._bring(table, self.parts[page], awaited, begin, work=work)
             assert work is not None
-            event = self._run(launch, table, task[0], work, ends)
-            for slot in used:
-                slot.used = event
-            for page in task:
-                awaited.pop(page, None)
+            self._slots.done(task, self._run(launch, table, task[0], work, ends), awaited)
         with closing(arriving_pages(self.device, self.side, missing, self._copied)) as arriving:
             for page, views in arriving:
                 slot, work = self._bring(table, self.parts[page], awaited, begin, views)
@@ -275,8 +278,8 @@ class Topology:
     ) -> tuple[Slot, Stream]:
         """Find or fill the slot of a page. Return the slot, and the stream to which its latest copy was issued.
 
-        `views` holds the page if it was read from disk. All arrays of a page from disk are copied, so that another
-        `Use` does not read the page again. `work` is the stream of the pages before this one in a task.
+        `views` holds the page if it was read from disk; all its arrays are then copied, so that another `Use` does not
+        read it again. `work` is the stream of the pages before this one in a task.
         """
         slot = self._slots.find(part.page)
         missing = [key for key in table.keys if slot is None or key not in slot.held]
@@ -390,15 +393,13 @@ class Topology:
         """bool[P], whether each page is in a slot."""
         return np.array([self._slots.find(page) is not None for page in range(self.pages)])
 
-    # ------------------------------------------------------------------------------------- end
     def close(self) -> None:
         """Free all memory after the queued work has ended. A second call does nothing."""
         if self._addresses:
             self.device.synchronize()
             for stream in (*self._streams, self._cached) if self._streams else ():
                 self.device.synchronize(stream)
-            for key in self._addresses:
-                source = self._arrays[key].source
+            for source in (self._arrays[key].source for key in self._addresses):
                 if source is not None:
                     self.device.unregister(source)
             self._addresses.clear()
