@@ -96,8 +96,8 @@ class Slots:
     def order(self, tasks: Sequence[Task], ahead: int) -> Iterator[Task]:
         """Yield tasks in the order of processing: `ahead` cached pages, then missing and cached tasks in turn.
 
-        In this order of tasks, copies can begin early, each into slots whose pages have been processed. A task is cached if all
-        of its pages are.
+        In this order of tasks, copies can begin early, each into slots whose pages have been processed. A task is
+        cached if all of its pages are.
         """
         places = {slot.page: place for place, slot in enumerate(self._slots.values())}
         cached = sorted((task for task in tasks if all(page in self._where for page in task)),
