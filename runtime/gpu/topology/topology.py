@@ -219,7 +219,7 @@ class Topology:
         """Call `launch` for every page, or for the pages of a transfer. `launch` queues kernels.
 
         The order of pages is not fixed, unless `transfer` has one. Each page, or task of `transfer` with the row of its
-        first page, is processed in the stream of its copies; resident pages in that of the caller. Its later work waits.
+        first page, is processed in the stream of its copies; resident pages in that of the caller, which then waits.
 
         Args:
             name: the name of the `Use`.
