@@ -15,8 +15,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from numba import types
-from numba.core import errors, transforms, typed_passes, untyped_passes
+from numba.core import transforms, typed_passes, untyped_passes
 from numba.core.compiler_machinery import FunctionPass, register_pass
+from numba.core.errors import termcolor
 from numba.core.ir_utils import build_definitions
 from numba.core.typing.npydecl import NumpyRulesArrayOperator
 
@@ -67,19 +68,7 @@ class LeanStripPhis(typed_passes.PreLowerStripPhis):
         return True
 
 
-class _Plain(errors._DummyColorScheme):
-    """Error messages without colours."""
-
-    def __init__(self) -> None:
-        super().__init__(theme=None)
-
-    def _same(self, message: str) -> str:
-        return message
-
-    code = errmsg = filename = indicate = highlight = reset = _same
-
-
-_PLAIN = _Plain()
+_Colours: Any = type(termcolor())
 _of_arrays = NumpyRulesArrayOperator.generic
 
 
@@ -89,13 +78,20 @@ def _of_arrays_only(self: Any, args: Any, kws: Any) -> Any:
     return _of_arrays(self, args, kws) if any(isinstance(arg, types.ArrayCompatible) for arg in given) else None
 
 
+def _plain(self: Any, message: str, color: str | None = None, style: str | None = None) -> str:
+    return message
+
+
 @contextmanager
 def shortcuts() -> Iterator[None]:
     """Use the shortcuts of this module in numba. Callers hold the lock of `vlang.runtime.compile.objects`."""
-    colours, errors._termcolor_inst = errors._termcolor_inst, _PLAIN
+    coloured = getattr(_Colours, "_markup", None)  # None without colorama: messages are plain then
     NumpyRulesArrayOperator.generic = _of_arrays_only
+    if coloured is not None:
+        _Colours._markup = _plain
     try:
         yield
     finally:
         NumpyRulesArrayOperator.generic = _of_arrays
-        errors._termcolor_inst = colours
+        if coloured is not None:
+            _Colours._markup = coloured

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numba
 import pytest
-from numba.core import errors, typed_passes, untyped_passes
+from numba.core import typed_passes, untyped_passes
+from numba.core.errors import termcolor
 from numba.core.typing.npydecl import NumpyRulesArrayOperator
 
 import vlang
@@ -175,9 +176,9 @@ def kernel(ends, values, n):
 
 def test_shortcuts_end_with_a_compilation() -> None:
     """Other users of numba in the process have its own rules and colours."""
-    rule, colours = NumpyRulesArrayOperator.generic, errors._termcolor_inst
+    rule, message = NumpyRulesArrayOperator.generic, termcolor().errmsg("wrong")
     with pytest.raises(InternalError, match="missing") as failed:
         Compiler("def wrong(out):\n    out[0] = missing\n").object_code("wrong", "void", ("i64*",), "wrong")
     assert "\x1b" not in str(failed.value)
     assert NumpyRulesArrayOperator.generic is rule
-    assert errors._termcolor_inst is colours
+    assert termcolor().errmsg("wrong") == message
