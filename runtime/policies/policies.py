@@ -13,6 +13,7 @@ from vlang.runtime.policies.cost_models import MODELS, StreamedPages, expected_r
 from vlang.runtime.policies.garaph import GARAPH
 from vlang.runtime.policies.gts import GTS
 from vlang.runtime.policies.hytgraph import HYTGRAPH
+from vlang.runtime.policies.page_options import page_notes, page_refusal
 from vlang.runtime.policies.policy import Choice, Policy, listed_only
 from vlang.runtime.policies.wolfgraph import WOLFGRAPH
 from vlang.runtime.policies.ws_vr import WS_VR
@@ -59,6 +60,9 @@ def refuse_policy(plan: Plan, options: Options) -> None:
     if reason:
         raise BindError(f"policy={options.policy!r} cannot run {plan.name}: {reason}; choose another policy, or leave "
                         "it out")
+    pages = page_refusal(plan, options, _policy_chose(options))
+    if pages:
+        raise BindError(pages)
     inexact = [stage.name for stage in plan.stages if stage.domain is not None and stage.gpu and not stage.gpu.exact]
     if options.dispatch != "gpu" and options.deterministic and inexact:
         raise BindError(f"dispatch={options.dispatch!r} cannot run {plan.name} with deterministic=True: pass "
@@ -85,7 +89,14 @@ def policy_notes(plan: Plan, options: Options) -> tuple[str, ...]:
     for loop in plan.loops if options.asynchronous else ():
         if not loop.nested and _synchronous(loop):
             notes.append(f"asynchronous: the loop in line {loop.line} does not run in place: {_synchronous(loop)}")
-    return tuple(notes)
+    return (*notes, *page_notes(plan, options))
+
+
+def _policy_chose(options: Options) -> frozenset[str]:
+    """The names of the options that have the value of the policy."""
+    policy = POLICIES.get(options.policy)
+    chosen = () if policy is None else policy.choices.get("cpu" if options.device == "cpu" else "gpu", ())
+    return frozenset(choice.option for choice in chosen if getattr(options, choice.option) == choice.value)
 
 
 def _synchronous(loop: LoopSpec) -> str:
