@@ -1,7 +1,8 @@
 """The options of a run: one table for keywords, the command line, completion and the tables in docs.
 
 `Options` is that table: the metadata of each field holds the description of an option (`Option`). An instance holds
-option values in the form that the engine takes. vlang.api.arguments.bind_options converts the values that users write.
+option values in the form that the engine takes. The module vlang.api.arguments.bind_options converts the values that
+users write.
 """
 
 from __future__ import annotations
@@ -143,16 +144,14 @@ class Options:
         "changes a result."))
     checkpoint: str | None = field(default=None, metadata=_about(
         "path", "DIR",
-        "Save the state of the run in this folder, and go on from there if the run was ended before its end.",
-        devices="cpu"))
+        "Save the state of the run in this folder, and go on from there if the run was ended before its end."))
     every: float | None = field(default=None, metadata=_about(
         "seconds", "TIME",
-        "Time between two checkpoints: 30s, 5m, 500ms; default: 30s, or 20 times what one takes if that is more.",
-        devices="cpu"))
+        "Time between two checkpoints: 30s, 5m, 500ms; default: 30s, or 20 times what one takes if that is more."))
     on_interrupt: str = field(default="stop", metadata=_about(
         "choice", "stop|write",
         "At an interrupt or SIGTERM: stop without output (in Python: raise), or write the values so far, marked as not "
-        "converged (in Python: return them).", devices="cpu"))
+        "converged (in Python: return them)."))
     cluster: int | str | None = field(default=None, metadata=_about(
         "cluster", "N|ray:N|ray://HOST:PORT",
         "Run on N ranks, which are processes that MPI starts on this machine, with the same results. Under mpiexec or "

@@ -61,7 +61,7 @@ def job(path: str, threads: int, cluster: str | None, works: list[str]) -> None:
 
 
 def launched(command: list[str]) -> str:
-    """Return the output of a command. Its error messages go to the terminal."""
+    """Return the output of a command. The error messages of the command go to the terminal."""
     environ = {**os.environ, "PYTHONPATH": str(ROOT), "OMPI_ALLOW_RUN_AS_ROOT": "1",
                "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     return subprocess.run(command, check=True, capture_output=False, stdout=subprocess.PIPE, text=True,
@@ -94,7 +94,7 @@ def inputs(folder: Path, scale: int) -> tuple[Path, Path]:
 
 
 def built(folder: Path) -> Path | None:
-    """Build the C++ program and return its path; None without mpicxx."""
+    """Build the C++ program and return its path; None if mpicxx is missing."""
     mpicxx = tool("mpicxx")
     if mpicxx is None:
         print("no mpicxx: the C++ program is left out")

@@ -104,8 +104,8 @@ def _warm_up(graph: Callable[[], Any], runs: Any, arguments: dict[str, Any], thr
 def _reset() -> int:
     """Reset the peak that the system records, and return the bytes resident now.
 
-    The function resets VmHWM in /proc. ru_maxrss is unsuitable, because its first value is the size of the parent
-    process.
+    The function resets VmHWM in /proc. The value ru_maxrss is unsuitable, because its first value is the size of the
+    parent process.
     """
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     return _peak()

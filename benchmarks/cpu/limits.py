@@ -19,8 +19,8 @@ GATHERS = 1 << 25
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of memory. read: bytes a second of sequential reads. gathers: random reads of 4 bytes a second, by the
-    size of the array in bytes.
+    """The limits of memory. read: bytes per second of sequential reads. gathers: random reads of 4 bytes per second, by
+    the size of the array in bytes.
     """
 
     read: float

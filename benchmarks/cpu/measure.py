@@ -58,7 +58,7 @@ class Figure:
 
     @property
     def met(self) -> bool | None:
-        """Whether the target is met; None without a target."""
+        """Whether the target is met; None if there is no target."""
         if self.sweep_target is not None and self.sweeps is not None:
             return self.sweeps <= self.sweep_target
         return None if self.target is None else self.ratio <= self.target

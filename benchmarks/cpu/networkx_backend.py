@@ -1,4 +1,4 @@
-"""Times of functions of NetworkX by the backend and by NetworkX itself, on published graphs.
+"""Compare the times of functions of NetworkX, run by the backend and by NetworkX itself on published graphs.
 
 Usage: `python benchmarks/cpu/networkx_backend.py [TURNS]`.
 
@@ -52,8 +52,8 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def _read(name: str, directed: bool) -> Any:
-    """Return the graph as a NetworkX graph. Its nodes are in the order of the edges; attributes and self-loops are left
-    out.
+    """Return the graph as a NetworkX graph. The nodes of the NetworkX graph are in the order of the edges; attributes
+    and self-loops are left out.
     """
     edges = Graph.read(folder() / name / f"{name}.txt.gz").edges()
     ids = edges.ids.values

@@ -1,4 +1,4 @@
-"""The C++ loops. g++ builds each file when it is first used, and ctypes calls the functions."""
+"""The C++ loops. The compiler g++ builds each file when it is first used, and ctypes calls the functions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class References:
     def call(self, file: str, function: str, *arguments: Any) -> int:
         """Call `function` of `file`.cpp. Return its result if the function returns an int64.
 
-        Arrays are passed as pointers, an int as int64, a float as a C float. ctypes values are passed unchanged.
+        Arrays are passed as pointers, an int as int64, a float as a C float. Values of ctypes are passed unchanged.
         """
         found = getattr(self._library(file), function)
         found.restype = ctypes.c_int64

@@ -7,10 +7,10 @@ smaller than the file. Every job runs in its own process. The read rate of the d
 job, because it changes from second to second. Prints the table, and writes it with machine and versions to
 benchmarks/results.
 
-Budgets are given for 2^22 vertices and shrink in proportion for smaller graphs. --gridgraph names a checkout of
-GridGraph that has been built. With it, only the workloads in `GridGraph.WORKS` are measured, in turn by vlang and by
-GridGraph. --cgroup names a control group in which the jobs run; the user of this script must have the right to change
-the tasks of the group.
+Budgets are given for 2^22 vertices and shrink in proportion for smaller graphs. The option --gridgraph names a checkout
+of GridGraph that has been built. With it, only the workloads in `GridGraph.WORKS` are measured, in turn by vlang and by
+GridGraph. The option --cgroup names a control group in which the jobs run; the user of this script must have the right
+to change the tasks of the group.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _IN_GROUP = 'echo 0 > "$0" && exec "$@"'  # runs its arguments as a command in t
 
 
 class Row(NamedTuple):
-    """A line of the table. met: whether the target is met; None without a target."""
+    """A line of the table. met: whether the target is met; None if there is no target."""
 
     work: str
     figure: str
@@ -156,7 +156,7 @@ class Session:
                       f"{found['peak'] / MIB:.0f} MiB")
 
     def saving(self) -> Iterator[Row]:
-        """Measure a run with 72 bytes a vertex that writes checkpoints more often than by default."""
+        """Measure a run with 72 bytes per vertex that writes checkpoints more often than by default."""
         folder = self.folder / "saved"
         found = self.job("checkpoints", path=str(self.pages), folder=str(folder), memory=6 << 30,
                          threads=self.threads, every=2.0, rounds=min(400, int(50 / self.part)))

@@ -96,10 +96,10 @@ def reading(source: str, threads: int) -> dict[str, float]:
 
 
 def limit(path: str) -> dict[str, float]:
-    """Return the rate at which two threads read from the disk, in bytes a second.
+    """Return the rate at which two threads read from the disk, in bytes per second.
 
-    The threads read pieces of the same size as a ring does, into as many buffers. They read for _SECONDS, because the
-    disks of many virtual machines are faster for a short time.
+    The threads read pieces of the same size as a ring does, into as many buffers. The threads read for _SECONDS,
+    because the disks of many virtual machines are faster for a short time.
     """
     files, size = DirectFiles([Path(path)]), Path(path).stat().st_size
     piece = min(_PIECE, size // _READERS // PAGE * PAGE)
@@ -175,7 +175,7 @@ repeat rounds times:
 
 
 def checkpoints(path: str, folder: str, memory: int, threads: int, every: float, **options: Any) -> dict[str, float]:
-    """Run a program with 72 bytes a vertex with and without checkpoints, in turn.
+    """Run a program with 72 bytes per vertex with and without checkpoints, in turn.
 
     The figures include the seconds for which a run waits at a checkpoint, and the seconds that a checkpoint costs in
     all.

@@ -5,11 +5,11 @@ Usage: `python benchmarks/gpu/ablations.py [replication] [kernels] [streams] [ca
 - `replication` measures a sweep of a skewed graph by the edge-parallel kernel: without replicas, with 1 to 32 replicas,
   with the number from Garaph's formula, and with the number from measured costs. The reductions are a sum of floats, a
   minimum of floats and a sum of integers.
-- `kernels` measures a PageRank sweep by every kernel on uniformly random graphs of 2, 8, 32 and 128 edges a vertex.
+- `kernels` measures a PageRank sweep by every kernel on uniformly random graphs of 2, 8, 32 and 128 edges per vertex.
 - `streams` measures a streamed PageRank sweep without resident edges, for each number of streams.
 - `cache` measures a streamed PageRank sweep for each share of the edges that stays on the device.
 
-All times are milliseconds a sweep, and medians of three runs. Results are written to benchmarks/results, except with
+All times are milliseconds per sweep, and medians of three runs. Results are written to benchmarks/results, except with
 --quick.
 """
 

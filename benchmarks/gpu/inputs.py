@@ -1,7 +1,7 @@
 """The graphs of the measurements, which are generated on the measuring machine and are identical on every machine.
 
 Names and parameters are the same as in the measurements of the peers:
-- rmat22 and rmat24: R-MAT a .57 b .19 c .19 d .05, 16 edges a vertex, directed, ids scrambled;
+- rmat22 and rmat24: R-MAT a .57 b .19 c .19 d .05, 16 edges per vertex, directed, ids scrambled;
 - rmat22s: rmat22 in both directions;
 - urand22: uniformly random, of the same size as rmat22;
 - grid2000: 2000 x 2000, both directions;

@@ -1,5 +1,5 @@
-"""Measure the limits of the GPU and of its link to the host. This happens in the same session as the runs that are
-compared with the limits.
+"""Measure the limits of the GPU and of its link to the host. The limits are measured in the same session as the runs
+that are compared with them.
 
 `python benchmarks/gpu/limits.py` measures the limits and prints them.
 """
@@ -29,9 +29,9 @@ class Limits:
     """Measured limits of a device.
 
     Attributes:
-        copy: bytes a second read and written by a copy in device memory.
+        copy: bytes per second read and written by a copy in device memory.
         gathers: random 4-byte gathers a second, by the size of the array in bytes.
-        link: bytes a second from page-locked memory to the device, by the size of a copied piece in bytes.
+        link: bytes per second from page-locked memory to the device, by the size of a copied piece in bytes.
         launch: seconds from a launch to the end of the kernel, as the host measures it.
         barrier: seconds of a barrier over the whole grid.
     """
@@ -44,7 +44,7 @@ class Limits:
 
     @property
     def best_link(self) -> float:
-        """The rate of the link in bytes a second, for the fastest piece size."""
+        """The rate of the link in bytes per second, for the fastest piece size."""
         return max(self.link.values())
 
     def __str__(self) -> str:
@@ -55,7 +55,7 @@ class Limits:
 
 
 def measure_limits() -> Limits:
-    """Measure all limits, which takes about two seconds. Raises ImportError without CuPy."""
+    """Measure all limits, which takes about two seconds. Raises ImportError if CuPy is not installed."""
     import cupy
 
     limits = Limits(
@@ -71,7 +71,8 @@ def measure_limits() -> Limits:
 
 
 def gather_seconds(targets: NDArray[np.uint32], n: int) -> float:
-    """Return the seconds to read all targets in order and to gather one float for each. This is the limit of a sweep.
+    """Return the seconds to read all targets in order and to gather one float for each. This time is the limit of a
+    sweep.
 
     n: the number of vertices.
     """

@@ -7,7 +7,7 @@ of the matrix of weights (CSR, f32) and a vector by cuSPARSE, called through CuP
 only computes this product (`PRODUCT`). The third is a sweep of PageRank. The results of both products are compared
 first. The script prints one line of milliseconds for each graph: cuSPARSE, the program, and their ratio; PageRank and
 its bound; and the time of the gathers of all edges. The bound of PageRank is the product by cuSPARSE plus two passes
-over the vertices. Such a pass reads and writes 4 bytes a vertex at the measured rate of copies.
+over the vertices. A pass over the vertices reads and writes 4 bytes per vertex at the measured rate of copies.
 
 Results are written to benchmarks/results (not with --quick).
 """

@@ -1,4 +1,4 @@
-"""Compare runs on several GPUs with runs on one of them.
+"""Compare runs on several GPUs with runs on a single GPU.
 
 Usage: `python benchmarks/gpu/several.py [--graph rmat24] [--devices gpu:0,1] [--only pagerank,bfs,...] [--quick]`.
 
@@ -42,7 +42,7 @@ class Variant:
 
     Attributes:
         work: the name of the workload.
-        name: "one", or what is different on several GPUs.
+        name: "one" for the run on one GPU; otherwise the difference between this run on several GPUs and the others.
         options: options of the run.
         samples: the measured times in milliseconds.
         megabytes: megabytes copied between the GPUs in a run, or in the later sweeps of a run.

@@ -5,8 +5,8 @@ Usage: `python benchmarks/gpu/streaming.py [--graph rmat22] [--share 0.25]`.
 The link alone is measured first: pieces of page-locked memory of the page size are copied over a few streams. Then the
 script measures passes over a graph of which a share of the pages is resident. The kernel of these passes only reads
 every edge. The time of a pass beyond the time of its copies is therefore the cost of slots, rows, events and launches.
-The script prints one line for each page size and number of streams: milliseconds of a pass, gigabytes a second over the
-link, and their share of the rate of the link for pieces of that size.
+The script prints one line for each page size and number of streams: milliseconds of a pass, gigabytes per second over
+the link, and their share of the rate of the link for pieces of that size.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Streamed:
         pages: the number of pages of the graph.
         slots: the number of pages on the device.
         seconds: the median time of a pass.
-        rate: bytes a second over the link during a pass.
+        rate: bytes per second over the link during a pass.
         read: the sum of all targets, as computed by the kernel.
     """
 
@@ -77,7 +77,7 @@ class Streamed:
 
 
 def link_rate(device: Device, adjacency: Adjacency, size: int, streams: int = AUTO_STREAMS) -> float:
-    """Return the rate of copies from page-locked memory to the device, in bytes a second.
+    """Return the rate of copies from page-locked memory to the device, in bytes per second.
 
     Args:
         device: the device.

@@ -36,7 +36,7 @@ class Setup:
 
     Attributes:
         device: the device of the runs.
-        scale: R-MAT graphs have 2^scale vertices, and 16 edges a vertex.
+        scale: R-MAT graphs have 2^scale vertices, and 16 edges per vertex.
         repeats: the number of runs; figures are medians of these runs.
         page_size: bytes of a page in streamed runs.
     """
@@ -49,11 +49,11 @@ class Setup:
 
     @property
     def tiny(self) -> bool:
-        """Whether the graphs are so small that a run only tests the script. Such runs have fewer cases."""
+        """Whether the graphs are so small that a run only tests the script. Runs on tiny graphs have fewer cases."""
         return self.scale < 12
 
     def graph(self, name: str) -> Graph:
-        """Return the graph "rmat", "grid" or "uniform D" with D edges a vertex. All these graphs have about the same
+        """Return the graph "rmat", "grid" or "uniform D" with D edges per vertex. All these graphs have about the same
         number of edges.
         """
         if name not in self._graphs:

@@ -33,7 +33,7 @@ __all__ = ["ClusterPasses", "LocalPages", "RankFreedoms"]
 class RankFreedoms(Freedoms):
     """The run-time choices of a rank. A choice that affects an exchange depends only on values known to all ranks.
 
-    `beside` is the number of ranks on this machine. They share its processors.
+    `beside` is the number of ranks on this machine. These ranks share the processors of the machine.
     """
 
     def __init__(self, beside: int) -> None:
@@ -124,7 +124,7 @@ class ClusterPasses(Passes):
 
     # ------------------------------------------------------------------------------------------------ the exchange
     def _near(self, stage: StageSpec) -> list[str]:
-        """The arrays that a pass reads at mirrors that may be out of date."""
+        """The arrays that a pass reads at mirrors, and whose mirrors may be out of date."""
         return [slot for slot in stage.near if slot not in self._fresh and not slot.startswith("degree:")]
 
     def refresh(self, stage: StageSpec, but: Container[str] = ()) -> None:

@@ -1,6 +1,7 @@
 """The execution ways of loops on a rank.
 
-All other execution ways of a CPU need the whole graph. A rank runs their loops as supersteps.
+All other execution ways of a CPU need the whole graph. On a rank, loops for which a CPU has these other ways run as
+supersteps.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ __all__ = ["CLUSTER_WAYS", "said_on_ranks"]
 
 
 class _RankSuperstep(Superstep):
-    """A superstep on one rank. Its counts are summed over all ranks."""
+    """A superstep on one rank. The counts of the superstep are summed over all ranks."""
 
     def _thin_supersteps(self) -> None:
         """Always None, because ranks exchange values after each superstep."""

@@ -89,7 +89,8 @@ class LocalNumbers:
     def translate(self, vertices: NDArray[Any], table: NDArray[np.uint32]) -> NDArray[np.uint32]:
         """The local numbers of some vertices that are owned or mirrored, given by their numbers in the graph.
 
-        `table`, uint32[n of the graph], is overwritten. It is not used, and may be empty, if the numbers are wide.
+        `table`, uint32[n of the graph], is overwritten. The table is not used, and may be empty, if the numbers are
+        wide.
         """
         if self.ranges.numbers == np.uint64:
             return self._searched(vertices)
@@ -101,7 +102,9 @@ class LocalNumbers:
         return found
 
     def _searched(self, vertices: NDArray[np.uint64]) -> NDArray[np.uint32]:
-        """See `translate`; a table of all vertices of the graph would be too large."""
+        """Does the same as `translate` by binary search, because a table of all vertices of the graph would be too
+        large.
+        """
         found: NDArray[np.uint32] = np.empty(len(vertices), np.uint32)
         low, high = self.ranges.cuts[self.rank : self.rank + 2]
         for begin in range(0, len(vertices), _CHUNK):
@@ -137,7 +140,7 @@ def number_all(ranges: Ranges, mirrors: Sequence[NDArray[Any]]) -> list[LocalNum
 
 
 def mirrors_of(ranges: Ranges, rank: int, neighbours: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """The neighbours that other ranks own, in increasing order. `neighbours` is as for `number_vertices`."""
+    """The neighbours that other ranks own, in increasing order. `neighbours`: see `number_vertices`."""
     first, last = ranges.of(rank)
     if ranges.numbers == np.uint64:
         low, high = ranges.cuts[rank : rank + 2]

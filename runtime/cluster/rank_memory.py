@@ -34,7 +34,7 @@ class RankMemory:
         results: the values of all vertices of the graph, which every rank receives.
         table: the degrees of all vertices of the graph, the order of their rows, and the share of the edges that the
             rank has read.
-        reading: what is needed besides `rows` and `table` while rows are read and numbered.
+        reading: the bytes needed in addition to `rows` and `table` while rows are read and numbered.
     """
 
     rows: int
@@ -87,7 +87,8 @@ def rank_memory(plan: Plan, graph: Graph, size: int) -> RankMemory:
 
 
 def check_rank_need(plan: Plan, graph: Graph, size: int, beside: int, limit: int) -> int:
-    """Compare what a rank needs with its part of a budget, before anything large is read; returns this part in bytes.
+    """Compare the memory that a rank needs with its part of a budget, before anything large is read; returns this part
+    in bytes.
 
     Args:
         plan: the plan that the ranks run.

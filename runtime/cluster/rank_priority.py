@@ -73,13 +73,14 @@ class RankPriority(Priority):
 
 
 def combined_apart(stage: StageSpec) -> bool:
-    """Whether a pass that pushes combines contributions in separate words instead of its fields."""
+    """Whether a pass that pushes combines contributions in separate words instead of in its fields."""
     spec = stage.way("push", PushSpec)
     return spec is not None and (len(spec.parts) > 1 or not spec.slot.startswith("next:"))
 
 
 def _last(dtype: np.dtype[Any], stage: StageSpec) -> Any:
-    """The value with the last priority. It is stored for entries without a vertex, whose memory has old values."""
+    """The value with the last priority. This value is stored for entries without a vertex, whose memory has old values.
+    """
     spec = stage.way("priority", PrioritySpec)
     assert spec is not None
     if dtype.kind == "f":
@@ -89,7 +90,7 @@ def _last(dtype: np.dtype[Any], stage: StageSpec) -> Any:
 
 
 class _RankPriorityLoop(PriorityLoop):
-    """The loop of one rank; a `vlang.runtime.engine.machine.Loop`. It reports each bound as a superstep."""
+    """The loop of one rank; a `vlang.runtime.engine.machine.Loop`. The loop reports each bound as a superstep."""
 
     def __init__(self, stage: StageSpec, passes: ClusterPasses | Any) -> None:
         assert isinstance(passes, ClusterPasses)

@@ -24,7 +24,7 @@ _COUNTS = 32  # bytes of the four counts of a pass
 
 @dataclass(frozen=True)
 class LoopTraffic:
-    """What all ranks together send in a superstep of a loop.
+    """The bytes that all ranks together send in a superstep of a loop.
 
     Attributes:
         line: the line of the loop in the program.
@@ -45,7 +45,7 @@ class LoopTraffic:
 
 
 def rank_traffic(plan: Plan, graph: Graph, size: int) -> list[LoopTraffic]:
-    """The traffic of every loop of a plan on `size` ranks. It reads the edges of the graph once."""
+    """The traffic of every loop of a plan on `size` ranks. The function reads the edges of the graph once."""
     kinds = pulled_kinds(plan, graph.directed)
     ranges = cut_ranges(work_of(graph, kinds, row_work(plan)), size)
     counts = np.concatenate([_mirror_counts(graph, kinds, ranges, rank) for rank in range(size)])
@@ -82,7 +82,7 @@ def _merged(plan: Plan, fold: Fold, ranges: Ranges) -> int:
 
 
 def _padded(folds: Sequence[Fold], widths: dict[str, int], ranges: Ranges) -> int:
-    """The bytes of the values of pads that reductions read, from each rank that owns some of them."""
+    """The bytes of the values of pads that reductions read, and that the owners of the pads send."""
     read = {slot for fold in folds for slot in fold.arrays if slot in widths}
     counts = []
     for rank in range(ranges.size):

@@ -1,4 +1,6 @@
-"""Edges of which each rank has a share: counts of all of them, and the rows of the vertices that a rank owns."""
+"""Edges that are divided among the ranks in shares: counts over all shares, and the rows of the vertices that a rank
+owns.
+"""
 
 from __future__ import annotations
 
@@ -58,9 +60,11 @@ class Listed:
 
 
 class SharedEdges:
-    """The edges of all shares, in place of those of a page file (`StoredEdges`); pages cannot be read.
+    """The edges of all shares, with the interface of the edges of a page file (`StoredEdges`), except that pages cannot
+    be read.
 
-    All ranks create it together. Its attributes are those of `StoredEdges`, and `listed`, the share of this rank.
+    All ranks create it together. The object has the attributes of `StoredEdges`, and the attribute `listed`, the share
+    of this rank.
 
     Args:
         name: the name of the graph.
@@ -163,7 +167,9 @@ class SharedEdges:
 
 
 def _by_owner(arrays: Sequence[NDArray[Any]], ranges: Ranges) -> list[list[NDArray[Any]]]:
-    """The entries of each rank, in their order; the first array has the rows, which are counted from 0 on each rank."""
+    """The entries of the rows of each rank, in the order of the entries; the first array has the rows, counted from the
+    first row of the rank.
+    """
     owners = ranges.owners(arrays[0]).astype(np.uint16)
     arrays = [(arrays[0] - ranges.bounds[owners]).astype(np.uint32), *arrays[1:]]
     order = np.argsort(owners, kind="stable")
@@ -187,8 +193,8 @@ def shared_rows(
 ) -> Rows:
     """The rows of the vertices that this rank owns, with global numbers; all ranks call this together.
 
-    Numbers are those of the graph (`Ranges.numbers`). Rows are sorted by neighbour, and parallel edges have the order
-    of the source, as in one process. With kind "both" in-edges come before out-edges of the same neighbour.
+    All numbers are numbers in the graph (`Ranges.numbers`). Rows are sorted by neighbour, and parallel edges have the
+    order of the source, as in one process. With kind "both" in-edges come before out-edges of the same neighbour.
 
     Args:
         shared: the edges.

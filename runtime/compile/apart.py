@@ -2,8 +2,8 @@
 
 numba and LLVM take some 200 MB while they compile, which is more than many budgets. So under a budget
 (`vlang.runtime.storage.ledger`) kernels that are not in the cache are compiled by a Python process that this one
-starts. It returns object code, and needs no cache directory. The process ends after a second without work, or when
-this process ends: its input is a pipe, which the system closes then.
+starts. This process returns object code, and needs no cache directory. The process ends after a second without work, or
+when this process ends: its input is a pipe, which the system closes then.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def serve() -> None:
 
 
 def _answer(taken: Any, data: bytes) -> bool:
-    """Write and flush; returns whether the reader is there."""
+    """Write and flush; returns whether the reader still exists."""
     try:
         taken.write(data)
         taken.flush()

@@ -1,4 +1,4 @@
-"""The cache directory. It keeps compiled kernels and the parser's tables between runs."""
+"""The cache directory. The directory keeps compiled kernels and the parser's tables between runs."""
 
 from __future__ import annotations
 

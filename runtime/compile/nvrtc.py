@@ -68,8 +68,8 @@ def compile_cubin(text: str, entries: Mapping[str, str], architecture: str, comp
 
     Raises:
         DeviceError: the compiler does not support the architecture.
-        InternalError: the compiler rejects the source. This is a bug of vlang, because vlang generates the source. The
-            message names a file with the source.
+        InternalError: the compiler rejects the source. A rejection is a bug of vlang, because vlang generates the
+            source. The message names a file with the source.
     """
     options = options_for(architecture)
     key = key_of(text, json.dumps(dict(entries), sort_keys=True), *options, compiler.version, __version__)

@@ -3,7 +3,7 @@
 A kernel is compiled or loaded on first use, because a run needs only about half of the kernels of a program. If all
 kernels are in the cache directory, a process never imports numba. Under a memory budget another process compiles
 (`apart`). The cache key is a digest of the kernel text, of all modules that the text and the compiler import
-(`sources`), and of the name and signature of the kernel. It also covers the versions of numba and LLVM, and the
+(`sources`), and of the name and signature of the kernel. The key also covers the versions of numba and LLVM, and the
 processor. An invalid entry is ignored and written again. Entries are written atomically, so two processes may compile
 the same kernel at the same time.
 """
@@ -252,7 +252,8 @@ if hasattr(os, "register_at_fork"):
 def load_kernels(text: str, exports: Mapping[str, str]) -> Kernels:
     """Return the functions of a kernel text that `exports` lists. Each function is compiled at its first lookup.
 
-    A lookup raises InternalError if numba rejects the text. This is a bug of vlang, because vlang generates the text.
+    A lookup raises InternalError if numba rejects the text. A rejection is a bug of vlang, because vlang generates the
+    text.
 
     Args:
         text: the source of a Python module. The text indexes pointers with int64.

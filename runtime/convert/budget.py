@@ -89,7 +89,7 @@ class Budget:
         return min((self.total - _fixed(state, page, self.threads)) // each(self.threads), _MOST_ENTRIES)
 
     def least(self, ordering: int, state: int, page: int, each: Callable[[int], int], threads: int = 1) -> int:
-        """The least budget in bytes that would do with this number of threads; the other arguments as for `entries`."""
+        """The least sufficient budget in bytes for this number of threads; other arguments as for `entries`."""
         return max(ordering, _fixed(state, page, threads) + _LEAST_ENTRIES * each(threads), _LEAST)
 
 

@@ -203,7 +203,8 @@ class _Keys:
 
 
 def _merge_parts(lists: list[Any], samples: list[Any], most: int) -> Iterator[list[tuple[int, int]]]:
-    """Cut sorted lists into parts of about `most` ids, by increasing ids: yields (first, end) of each list per part.
+    """Cut sorted lists of ids into parts of about `most` ids, in increasing order; yields (first, end) in each list for
+    each part.
     """
     begins = [0] * len(lists)
     ends = [len(ids) for ids in lists]

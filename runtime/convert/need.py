@@ -96,6 +96,6 @@ def announced(spec: str, reading: Reading, memory: int | None, layout: str, thre
 
 
 def _file_bytes(shape: Shape, directions: int, width: int, layout: str) -> int:
-    """The bytes of a page file, but for directories and alignment."""
+    """The bytes of a page file, without directories and alignment."""
     a_vertex = 4 * directions + 2 * directions + (0 if layout == "ids" else 4)
     return shape.m * directions * (4 + width) + shape.n * a_vertex + shape.ids

@@ -4,10 +4,10 @@ Tasks and lists of vertices are processed in random order, and a pass runs over 
 runs over all vertices or over a part. Under rule N, the part consists of the notified vertices and some random
 vertices. Under rule P, the superstep pushes from the active vertices and some random vertices, and processes some edges
 twice. If vertices may run in any order (rules A and S), some supersteps run over a random part of the vertices and
-update only some of the messages. Such supersteps may or may not update values in place. Under rule A entries of
-frontiers are delayed. If changes may be sent in any order (rule A'), a random part of the active vertices sends. Where
-rules X2, Z, O and K permit several execution ways, one way is chosen at random. A loop ends only after a superstep that
-skipped no vertex.
+update only some of the messages. Supersteps over a random part may or may not update values in place. Under rule A
+entries of frontiers are delayed. If changes may be sent in any order (rule A'), a random part of the active vertices
+sends. Where rules X2, Z, O and K permit several execution ways, one way is chosen at random. A loop ends only after a
+superstep that skipped no vertex.
 """
 
 from __future__ import annotations

@@ -152,10 +152,11 @@ def need_of(plan: Plan, shape: Shape, threads: int, way_for: WayFor, saved: bool
 
 
 def windowed_need(plan: Plan, shape: Shape) -> int:
-    """Estimate the bytes of memory of a run of full passes that keeps arrays over vertices in files (windows).
+    """Estimate the memory in bytes of a run that consists of full passes and keeps arrays over vertices in files
+    (windows).
 
-    Arrays with random accesses stay in memory until the end of the run. Then the results are permuted into the order of
-    the ids.
+    Arrays with random accesses stay in memory until the end of the run. At the end of the run, the results are permuted
+    into the order of the ids.
     """
     moved = in_order(plan)
     held = sum(width for slot, width in _widths(plan).items() if slot not in moved)

@@ -190,7 +190,7 @@ def _no_windows(plan: Plan, stored: StoredEdges, shape: Shape, options: Options)
 
 
 def _sweep(plan: Plan, stored: StoredEdges, pages: int) -> str:
-    """Return a clause for a message: the time that a superstep of full passes reads from disk, in the longest loop.
+    """Return a clause for a message: how long a superstep of full passes in the longest loop reads from disk.
 
     The clause is "" if the read rate of the disk is unknown. `pages` is the size in bytes of the pages that stay in
     memory.

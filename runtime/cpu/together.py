@@ -1,13 +1,14 @@
 """Runs of one program on one graph that share their reads of the edges: sums over neighbours, side by side.
 
 Every run is an ordinary run in a thread of its own, and only one of these threads runs at a time. At a pass that adds
-up one value per edge (`TogetherSpec`), the runs wait for one another. Then one traversal of the edges computes the
-sums of all: the values are woven, so that the values of a vertex lie in one cache line, and a vector instruction adds
-them to the sums of all runs. Each run adds the same values in the same order as by itself, and goes on with its own
-kernels, so that its result has the same bits.
+up one value per edge (`TogetherSpec`), the runs wait for one another. Then one traversal of the edges computes the sums
+of all runs: the values of all runs at one vertex lie in one cache line, and one vector instruction adds them to the
+sums. For each run, the same values are added in the same order as when it runs alone, and the run then continues with
+its own kernels. So the result of each run has the same bits as when the run is alone.
 
-After the multi-source traversals of M. Then et al., The more the merrier: efficient multi-source graph traversal (PVLDB
-8, 2014), and the blocks of vectors of sparse matrix products; the lock step is that of barriers between supersteps.
+The method follows the multi-source traversals of Then et al. (The more the merrier: efficient multi-source graph
+traversal, PVLDB 8, 2014), and the products of sparse matrices with blocks of vectors. The runs proceed in lock step,
+with barriers between supersteps.
 """
 
 from __future__ import annotations
@@ -70,11 +71,11 @@ class Group:
 
     @property
     def many(self) -> bool:
-        """Whether enough runs have not ended yet to share passes."""
+        """Whether the runs that have not ended are enough to share passes."""
         return len(self._alive) >= LEAST
 
     def run(self, number: int, work: Callable[[], Any]) -> Any:
-        """Call `work` in the turns of a run, from the thread of this run; returns its result."""
+        """Call `work` in the thread of a run, which computes only in its turns; returns the result."""
         try:
             self._enter(number)
             return work()
@@ -119,7 +120,7 @@ class Group:
         return next((other for other in ready if other >= number), ready[0])
 
     def _gather_all(self, met: Sequence[tuple[TogetherPasses, StageSpec]]) -> None:
-        """Compute the sums of runs that have met, pass by pass."""
+        """Compute the sums of all waiting runs, one pass after another."""
         for name in dict.fromkeys(stage.name for _, stage in met):
             alike = [one for one in met if one[1].name == name]
             self._gather([passes for passes, _ in alike], alike[0][1])
@@ -150,10 +151,10 @@ class Group:
 
 
 class _SharedCpu(Cpu):
-    """The `Cpu` of all runs of a group, which the group closes."""
+    """A `Cpu` that all runs of a group share, and that only the group closes."""
 
     def close(self) -> None:
-        """Does nothing: other runs go on."""
+        """Does nothing, because other runs still use the threads."""
 
     def end(self) -> None:
         """Return the crew to the idle crews."""
@@ -161,7 +162,7 @@ class _SharedCpu(Cpu):
 
 
 class _OneCpu(Freedoms):
-    """The choices of a run whose group has the `Cpu`."""
+    """The choices of a run that launches kernels on the `Cpu` of its group."""
 
     def __init__(self, cpu: Cpu) -> None:
         self._cpu = cpu
@@ -198,7 +199,7 @@ class TogetherPasses(Passes):
     """The passes of one run of a group."""
 
     def join(self, group: Group, number: int) -> None:
-        """Share passes with a group from now on, as its run `number`."""
+        """Share passes with a group from now on, as run `number` of the group."""
         self._group, self._number = group, number
 
     def page_table(self, stage: StageSpec) -> NDArray[np.uint64]:
@@ -207,7 +208,7 @@ class TogetherPasses(Passes):
 
     @traced("full")
     def full(self, stage: StageSpec, fused: bool = False) -> tuple[Stats, int]:
-        """Run a stage over all vertices, with the sums that the group computes where it may."""
+        """Run a stage over all vertices. If the stage permits it, the group computes the sums."""
         spec = stage.way("together", TogetherSpec)
         if spec is None or stage.domain is None or not self._group.many:
             return super().full(stage, fused)
@@ -227,7 +228,9 @@ class TogetherPasses(Passes):
         return counted
 
     def _summed(self, stage: StageSpec, spec: TogetherSpec, domain: str) -> int:
-        """Apply a stage at every vertex to the sums of the group; returns the number of edges traversed."""
+        """Run the rest of a stage at every vertex, with the sums that the group has computed; returns the number of
+        edges traversed.
+        """
         pages = self.pages_of(domain)
         size = self.graph.n + len(pages.segments)
         if len(self.state.arrays[spec.sums]) != size:  # the sums of the vertices come before those of segments

@@ -22,6 +22,7 @@ from vlang.runtime.engine.position import Block, walk
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.engine.trace import History
 from vlang.runtime.plan.plan import Contract, LoopSpec, Plan, PushSpec, Step, every_step, field_of
+from vlang.runtime.storage.state.remote import Remote
 from vlang.runtime.storage.state.state_file import StateSource
 from vlang.runtime.storage.state.windows import Windows, in_parts
 
@@ -45,11 +46,12 @@ class Restorable(Machine, Protocol):
     def windows(self) -> Windows | None:
         """The object that keeps vertex arrays in files; None if all arrays are in memory."""
 
-    def share(self, slot: str) -> NDArray[Any]:
+    def share(self, slot: str) -> NDArray[Any] | Remote:
         """The values of a vertex array that this process saves: of all vertices, or of the vertices of a rank."""
 
-    def put(self, slot: str, array: NDArray[Any]) -> None:
-        """Store the values of a vertex array, for the same vertices as in `share`."""
+    def put(self, slot: str, array: Any) -> None:
+        """Store the values of a vertex array (an array, or what `copies` returns), for the same vertices as in `share`.
+        """
 
     def scalar_bits(self) -> dict[str, int]:
         """The 64 bits of every graph-level value as an integer, in a dict by the name of the value."""
@@ -57,8 +59,8 @@ class Restorable(Machine, Protocol):
     def put_scalar_bits(self, name: str, bits: int) -> None:
         """Store a graph-level value from its 64 bits."""
 
-    def copies(self, kept: object) -> Sequence[NDArray[Any]]:
-        """The arrays of a copy that `keep` returned, in host memory, for the same vertices as in `share`."""
+    def copies(self, kept: object) -> Sequence[NDArray[Any] | Remote]:
+        """The arrays of a copy that `keep` returned, for the same vertices as in `share`."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ def _passing(plan: Plan) -> tuple[str, ...]:
 def packed(
     plan: Plan, machine: Restorable, position: Sequence[Mapping[str, Any]], blocks: Sequence[Block],
     outcome: Mapping[str, Any], history: History,
-) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+) -> tuple[dict[str, Any], dict[str, NDArray[Any] | Remote]]:
     """Return the description and the arrays of a checkpoint. The arrays are not copies, so the caller must copy them.
 
     Args:
@@ -132,7 +134,7 @@ def packed(
         outcome: the attributes of the outcome so far, by the names in _OUTCOME.
         history: the history so far.
     """
-    arrays = {slot: machine.share(slot) for slot in saved_slots(plan, walk(position, plan.steps))}
+    arrays: dict[str, NDArray[Any] | Remote] = {slot: machine.share(slot) for slot in saved_slots(plan, walk(position, plan.steps))}
     for number, block in enumerate(blocks):
         if block.watch is not None and block.watch.kept is not None:
             copies = machine.copies(block.watch.kept)
@@ -145,7 +147,7 @@ def packed(
 # ----------------------------------------------------------------------------------------------------- restoring
 @dataclass(frozen=True)
 class Saved:
-    """A checkpoint in memory. Its contents were checked against a plan and a graph.
+    """A checkpoint in memory. The contents of the checkpoint were checked against a plan and a graph.
 
     Attributes:
         blocks: the blocks of steps that contain the position, each with its step.

@@ -29,11 +29,11 @@ def is_watched(spec: LoopSpec) -> bool:
 class CycleWatch:
     """Detects that the state of a loop equals an earlier state, by Brent's method.
 
-    A CycleWatch keeps one copy of the state. It replaces the copy at supersteps whose number is a power of two. A
-    superstep is a function of the state, so a loop whose state repeats never ends. For example, if the tolerance of a
-    loop is below the precision of its values, their last bits may alternate for ever. CycleWatch ignores counted loops,
-    loops that read `iteration`, and loops with monotonic fields (rule A). The state is compared with the copy only
-    after supersteps with the same counts as the superstep of the copy.
+    A CycleWatch keeps one copy of the state. A CycleWatch replaces the copy at supersteps whose number is a power of
+    two. A superstep is a function of the state, so a loop whose state repeats never ends. For example, if the tolerance
+    of a loop is below the precision of its values, their last bits may alternate for ever. CycleWatch ignores counted
+    loops, loops that read `iteration`, and loops with monotonic fields (rule A). The state is compared with the copy
+    only after supersteps with the same counts as the superstep of the copy.
     """
 
     def __init__(self, spec: LoopSpec, machine: Machine) -> None:
@@ -44,7 +44,7 @@ class CycleWatch:
 
     @property
     def numbers(self) -> dict[str, int]:
-        """The superstep at which the state was copied (-1 without a copy), and the counts of this superstep."""
+        """The superstep at which the state was copied (-1 if there is no copy), and the counts of this superstep."""
         known = self._kept is not None
         return {"kept_at": self._kept_at if known else -1, "kept_changed": self._kept_stats.changed,
                 "kept_active": self._kept_stats.active}
@@ -56,7 +56,7 @@ class CycleWatch:
 
     @property
     def kept(self) -> object:
-        """The copy, as `Machine.keep` returned it; None without a copy."""
+        """The copy, as `Machine.keep` returned it; None if there is no copy."""
         return self._kept
 
     def keep(self, kept: object, numbers: Mapping[str, int]) -> None:

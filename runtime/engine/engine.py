@@ -77,7 +77,8 @@ def run_plan(
         keep: the slots of arrays to return.
         goal: where to stop early; None to run to the end.
         watch: the values that are tested for infinity at the end of every block and at the end of the run.
-        keeper: writes checkpoints, and restores the checkpoint from which the run continues; None without checkpoints.
+        keeper: writes checkpoints, and restores the checkpoint from which the run continues; None for a run without
+            checkpoints.
 
     Raises OutOfMemory, GraphError (if a contract does not hold), DeviceError and InternalError.
     """
@@ -180,12 +181,14 @@ class _Run:
 
     def _look_inside(self) -> None:
         """Look for infinite values that the next superstep would overwrite, unless an infinite value was already found.
+
+        All ranks look at the fields in the same order, because `array` is an exchange.
         """
         refuse_faults(self.plan, self.machine, self.graph)
         if self.outcome.infinite_inside:
             return
         inside = any(math.isinf(self.machine.scalar(name)) for name in self._watch.lets) or \
-            any(has_infinity(self.machine.array(f"field:{name}")) for name in self._watch.hidden)
+            any(has_infinity(self.machine.array(f"field:{name}")) for name in sorted(self._watch.hidden))
         self.outcome.infinite_inside |= inside
         self.outcome.infinite |= inside
 

@@ -20,7 +20,8 @@ _PART = 1 << 16  # values that are tested at a time, so that temporary arrays ar
 
 
 def failures(watch: Watch, machine: Machine, graph: Graph) -> tuple[tuple[int, int], ...]:
-    """The numbers of the failed operations. Each has the index of the id of the vertex where it failed, or -1.
+    """The numbers of the failed operations. Each number comes with the position, in the list of ids, of the vertex
+    where the operation failed; -1 if there is no such vertex.
 
     Args:
         watch: the names of the fields and graph-level values in which kernels store the numbers.

@@ -18,6 +18,7 @@ from vlang.runtime.engine.position import Block, Position, describe, walk
 from vlang.runtime.engine.run_outcome import Kept, Stopped
 from vlang.runtime.plan.plan import Plan
 from vlang.runtime.storage.memory import PAGE, page_aligned
+from vlang.runtime.storage.state.remote import Remote
 from vlang.runtime.storage.state.state_file import FileImage, Image
 from vlang.runtime.storage.state.state_folder import StateFolder, reason
 from vlang.runtime.threads.interrupts import Interrupts
@@ -112,13 +113,15 @@ class Keeper:
     def copy_of(self, block: Block) -> object:
         """Restore the copy of the state from the CycleWatch of a block, in the form that `Machine.keep` returns.
 
-        The state of the machine is unchanged after the call.
+        The state of the machine is unchanged after the call. The result is None if a GPU has no memory for copies.
         """
         assert self.saved is not None
         number = next(at for at, (one, _) in enumerate(self.saved.blocks) if one is block)
         copies, machine = self.saved.kept[number], self.machine
         slots = list(copies)
         now = machine.keep(slots)
+        if now is None:
+            return None
         for slot, copy in copies.items():
             machine.put(slot, copy)
         kept = machine.keep(slots)
@@ -213,7 +216,7 @@ class Keeper:
         return {"generation": folder.coming, "finished": finished, "written": time.time(), "key": self.key}
 
     def _image(
-        self, folder: StateFolder, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+        self, folder: StateFolder, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any] | Remote]
     ) -> Image | FileImage:
         """Copy the state into memory or, if vertex arrays are in files, into the file of the next generation."""
         if self.machine.windows is not None:

@@ -91,8 +91,8 @@ class State:
         n: the number of vertices.
         segments: the number of segments of each adjacency direction in use.
         windows: keeps the arrays of `in_order` in files; None if all arrays are in memory.
-        cleared: whether all fields are cleared. This is required if the state may be saved or returned before the first
-            pass.
+        cleared: whether all fields are cleared. Clearing is required if the state may be saved or returned before the
+            first pass.
 
     Raises OutOfMemory if the arrays do not fit, and DiskError.
     """
@@ -127,7 +127,8 @@ class State:
             raise named(error, f"the fields of {plan.name} for {n:,} vertices") from None
 
     def _zeros(self, slot: str, count: int, dtype: str, begun: bool = True) -> NDArray[Any]:
-        """Allocate the array of a slot, in memory or in windows. An array in memory is cleared only if `begun`."""
+        """Allocate the array of a slot, in memory or in windows. An array in memory is cleared only if `begun` is true.
+        """
         if self.windows is not None and slot in self._in_order:
             if dtype == "u8":
                 return self.windows.zeros(-(-count // 8), np.uint64).view(np.uint8)[:count]

@@ -34,7 +34,7 @@ class Round:
         pages_cached, pages_copied, pages_packed, pages_in_place, pages_from_disk: the numbers of pages used, by the
         path on which their edges reached the kernel.
         bytes_between: the bytes of vertex values that were copied between devices.
-        expected: the seconds that the cost models of the policy expect; None without a model.
+        expected: the seconds that the cost models of the policy expect; None if the policy has no model.
     """
 
     loop: int

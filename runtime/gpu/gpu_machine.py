@@ -19,6 +19,7 @@ from vlang.runtime.gpu.kernels.choose_kernel import EDGE_LIST, grid
 from vlang.runtime.gpu.kernels.entries import entry, shared_bytes
 from vlang.runtime.gpu.passes.every_run import every_run
 from vlang.runtime.gpu.passes.gpu_copies import GpuCopies
+from vlang.runtime.gpu.passes.gpu_saved import GpuSaved
 from vlang.runtime.gpu.passes.gpu_state import GpuState
 from vlang.runtime.gpu.passes.sparse import OnePage, OneSlice, SparseTopology
 from vlang.runtime.gpu.topology.resident import Resident
@@ -39,7 +40,7 @@ __all__ = ["GpuMachine"]
 _DEGREES = (("in", "in"), ("out", "out"), ("all", "both"))
 
 
-class GpuMachine:
+class GpuMachine(GpuSaved):
     """A machine (see vlang.runtime.engine.machine) with one GPU.
 
     The constructor copies the state, and the topology that every run of the plan needs, to the device. The constructor
@@ -54,6 +55,7 @@ class GpuMachine:
 
     Attributes:
         folding: the kernels that compute a reduction over vertices.
+        held: the copies of vertex arrays on the device.
         known_ways: all execution ways, in order of preference; `ways` has the execution ways for which memory suffices.
     """
 
@@ -67,7 +69,7 @@ class GpuMachine:
         self.n, self._disk = graph.n, disk
         self.ways: Sequence[Way] = self.known_ways
         self._kernels: dict[tuple[str, str, tuple[int, ...]], Kernel] = {}
-        self._copies = GpuCopies(self)
+        self.held = GpuCopies(self)
         self._in_place: dict[str, tuple[str, ...]] = {}
         self.load([("set_words", "", ()), ("row_blocks", "", ()), *every_run(plan, self.folding)])
         self._state = GpuState(device, plan, graph.n, self.blocks, self._set_words)
@@ -330,7 +332,9 @@ class GpuMachine:
         self.passes.over_pages(kind, stage, transfer, launch)
 
     def sorted_queue(self, kind: str, stage: StageSpec | None, queue: int, count: int, target: int) -> Sliced:
-        """Sort a queue by the page and the transfer of its edges (see `SparseMachine`)."""
+        """Sort the entries of a queue by the page of their edges, and by the transfer of this page (see
+        `SparseMachine`).
+        """
         return self.passes.sorted_queue(kind, stage, queue, count, target)
 
     def over_slices(self, kind: str, stage: StageSpec | None, sliced: Sliced, launch: OneSlice) -> None:
@@ -347,7 +351,7 @@ class GpuMachine:
         return next(loop for loop in begun if loop is not None)
 
     def begin_sweep(self, spec: SweepSpec) -> MaskedSweep:
-        """Begin a sweep. Its passes are full passes with a mask."""
+        """Begin a sweep. The passes of the sweep are full passes with a mask."""
         return MaskedSweep(spec, self)
 
     # ------------------------------------------------------------------------- copies
@@ -363,19 +367,19 @@ class GpuMachine:
 
     def keep(self, slots: Sequence[str]) -> object:
         """Copy vertex arrays. Returns the copy, which `forget` frees, or None if there is no memory for the copy."""
-        return self._copies.keep(slots)
+        return self.held.keep(slots)
 
     def forget(self, kept: object) -> None:
         """Free a copy."""
-        self._copies.forget(kept)
+        self.held.forget(kept)
 
     def same(self, slots: Sequence[str], kept: object) -> bool:
         """Whether vertex arrays are equal, bit for bit, to a copy."""
-        return self._copies.same(slots, kept)
+        return self.held.same(slots, kept)
 
     def others(self, slot: str, value: int) -> int:
         """The number of entries of a u8 or u32 vertex array that differ from `value`."""
-        return self._copies.others(slot, value)
+        return self.held.others(slot, value)
 
     # ---------------------------------------------------------------------------- end
     def moved(self) -> Moved:
@@ -398,7 +402,7 @@ class GpuMachine:
 
     def close(self) -> None:
         """Free the memory of the run on the device."""
-        self._copies.close()
+        self.held.close()
         self.state.close()
         self.passes.close()
         self._parts.close()

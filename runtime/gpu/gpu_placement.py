@@ -2,8 +2,8 @@
 disk.
 
 If the edges stay in their page file on disk, host memory holds a ring of page-locked buffers, the degrees that the
-program reads, and the results. It also holds the row offsets of each direction, from which the tables on the device are
-computed. Device memory holds the state, the tables and some pages.
+program reads, and the results. Host memory also holds the row offsets of each direction, from which the tables on the
+device are computed. Device memory holds the state, the tables and some pages.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import gc
 from vlang.errors import OutOfMemory
 from vlang.options import Options
 from vlang.runtime.cpu.placement import Placement
+from vlang.runtime.engine.checkpoint import largest_slots
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.gpu.device.staging import staging_bytes
 from vlang.runtime.gpu.ways.ways import WAYS, candidates
@@ -22,6 +23,7 @@ from vlang.runtime.graph.topology.build import bytes_in_flight
 from vlang.runtime.plan.plan import Plan
 from vlang.runtime.storage.available import default_budget, in_bytes, memory_option
 from vlang.runtime.storage.ledger import ledger
+from vlang.runtime.storage.memory import PAGE
 from vlang.runtime.storage.reading.ring import LEAST_BUFFERS
 
 __all__ = ["place_on_gpu"]
@@ -50,17 +52,18 @@ def place_on_gpu(plan: Plan, graph: Graph, options: Options) -> Placement:
     limit = min((limit for limit in (options.memory, ledger.limit) if limit is not None), default=None)
     limit = limit or default_budget() or _PLENTY
     n, kinds = graph.n, _kinds(plan, graph, options)
+    saved = _saved(plan, n) if options.checkpoint is not None else 0
     sizes = [0, *(stored.nbytes(kind, page) for kind in kinds for page in range(stored.cuts(kind).count))]
     largest, held = max(sizes), graph.shape()
     kept, results = _kept(plan, graph), _results(plan, graph)
     staged = staging_bytes(limit)
-    whole = held.ids + kept + staged + _in_memory(plan, graph, kinds) + max(results, largest)
+    whole = held.ids + kept + staged + _in_memory(plan, graph, kinds) + max(results, largest) + saved
     free = _free(limit, graph)
     if whole <= free:
         return Placement(False, 0, largest, limit, whole, f"edges in memory: {in_bytes(whole)} are needed")
     offsets = len(kinds) * 8 * (n + 1)
     spare = max((stored.spare(kind) for kind in kinds), default=0)
-    state = held.ids + offsets + kept + results + spare + staged + _SPARE
+    state = held.ids + offsets + kept + results + spare + staged + _SPARE + saved
     made = (_WHOLE if any(stage.structures for stage in plan.stages) else _MERGED if "both" in kinds else _MADE) * n
     least = max(state + LEAST_BUFFERS * largest, state - results + made)
     asked = f"{plan.name} on {stored.name} needs {in_bytes(whole)} of memory with its edges, "
@@ -105,6 +108,14 @@ def _results(plan: Plan, graph: Graph) -> int:
     """
     outputs = sum(DTYPES[spec.dtype].itemsize * spec.width for spec in plan.fields if spec.output)
     return graph.n * (outputs * (1 if graph.order is None else 2) + 8)
+
+
+def _saved(plan: Plan, n: int) -> int:
+    """The bytes of the copy of the state from which a checkpoint is written."""
+    fields = {spec.name: DTYPES[spec.dtype].itemsize * spec.width for spec in plan.fields}
+    arrays = {spec.slot: DTYPES[spec.dtype].itemsize * spec.width for spec in plan.arrays}
+    sizes = [n * (arrays[slot] if slot in arrays else fields[slot.partition(":")[2]]) for slot in largest_slots(plan)]
+    return sum(sizes) + sum(sizes) // 16 + PAGE * (len(sizes) + 2)
 
 
 def _in_memory(plan: Plan, graph: Graph, kinds: list[str]) -> int:

@@ -56,7 +56,7 @@ class Updates(Protocol):
 
 
 class Exchange(Updates, Protocol):
-    """A method of updating mirrors. Its name is a value of the option `exchange`."""
+    """A method of updating mirrors. The name of the exchange is a value of the option `exchange`."""
 
     @staticmethod
     def sizes(part: PartMachine) -> Mapping[str, int]:

@@ -27,10 +27,11 @@ class GroupLoop:
     def __init__(self, machine: GroupMachine, spec: LoopSpec, start: Start | None) -> None:
         self._machine, self._spec = machine, spec
         self._edges = 0
-        for name in spec.sent:
-            machine.fill(spec.slot("sent", name), 0)
-        if spec.explicit:
-            machine.fill(spec.slot("work", "active"), 1)
+        if start is None or not start.placed:
+            for name in spec.sent:
+                machine.fill(spec.slot("sent", name), 0)
+            if spec.explicit:
+                machine.fill(spec.slot("work", "active"), 1)
         for name, sent in ({} if start is None else start.sent).items():
             machine.give_slot(spec.slot("sent", name), sent)
 

@@ -17,6 +17,7 @@ from vlang.runtime.gpus.mirrors import Mirrors
 from vlang.runtime.gpus.part_machine import PartMachine
 from vlang.runtime.gpus.traffic import Move, Traffic
 from vlang.runtime.plan.plan import Fold, LoopSpec, ScalarSpec, StageSpec, SweepSpec, field_of
+from vlang.runtime.storage.state.remote import Remote, in_memory
 from vlang.runtime.threads.moved import Moved
 
 __all__ = ["GroupMachine"]
@@ -36,6 +37,8 @@ class GroupMachine:
         mirrors: the mirrors of all GPUs.
         activated: the number of values that loops over frontiers have sent because a vertex became active.
     """
+
+    windows: None = None
 
     def __init__(self, parts: Sequence[PartMachine], exchange: type[Exchange]) -> None:
         self.traffic = Traffic([part.device for part in parts])
@@ -122,7 +125,7 @@ class GroupMachine:
         return GroupLoop(self, spec, start)
 
     def begin_sweep(self, spec: SweepSpec) -> MaskedSweep:
-        """Begin a sweep. Its passes are full passes with a mask."""
+        """Begin a sweep. The passes of the sweep are full passes with a mask."""
         return MaskedSweep(spec, self)
 
     # ------------------------------------------------------------------------------------------- reductions
@@ -137,7 +140,7 @@ class GroupMachine:
             part.merge(spec)
 
     def _pads(self, fold: Fold) -> Iterator[Move]:
-        """The copies of vertices in the first block of a GPU that other GPUs own."""
+        """The copies of the vertices that lie in the first block of a GPU and that other GPUs own."""
         slots = self._folded(fold)
         for rank, part in enumerate(self._parts):
             ranges = part.numbers.ranges
@@ -205,6 +208,47 @@ class GroupMachine:
         """Whether vertex arrays are equal, bit for bit, to a copy."""
         assert isinstance(kept, list)
         return all(part.same(slots, one) for part, one in zip(self._parts, kept))
+
+    # ------------------------------------------------------------------------------------------- checkpoints
+    def share(self, slot: str) -> Remote:
+        """The values of a vertex array of the whole graph. They are copied from the GPUs only when they are fetched."""
+        first = self._parts[0]
+        dtype, size = first.state.dtypes[slot], first.itemsize(slot)
+
+        def fetch(target: NDArray[Any]) -> None:
+            for part in self._parts:
+                part.fetch(slot, target)
+
+        return Remote(dtype, first.numbers.ranges.n * (size // dtype.itemsize), fetch)
+
+    def put(self, slot: str, array: NDArray[Any] | Remote) -> None:
+        """Store the values of a vertex array, including mirrors."""
+        self.give_slot(slot, in_memory(array))
+
+    def scalar_bits(self) -> dict[str, int]:
+        """The 64 bits of every graph-level value as an integer, in a dict by the name of the value."""
+        return self._parts[0].scalar_bits()
+
+    def put_scalar_bits(self, name: str, bits: int) -> None:
+        """Store a graph-level value from its 64 bits."""
+        for part in self._parts:
+            part.put_scalar_bits(name, bits)
+
+    def copies(self, kept: object) -> Sequence[Remote]:
+        """The arrays of a copy that `keep` returned, over the vertices of the whole graph."""
+        assert isinstance(kept, list)
+        each = [part.copies(one) for part, one in zip(self._parts, kept)]
+
+        def whole(pieces: Sequence[Remote]) -> Remote:
+            def fetch(target: NDArray[Any]) -> None:
+                at = 0
+                for piece in pieces:
+                    piece.fetch(target[at : at + len(piece)])
+                    at += len(piece)
+
+            return Remote(pieces[0].dtype, sum(map(len, pieces)), fetch)
+
+        return [whole(pieces) for pieces in zip(*each)]
 
     # ------------------------------------------------------------------------------------------- end
     def synchronize(self) -> None:

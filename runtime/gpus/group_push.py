@@ -25,9 +25,9 @@ __all__ = ["GroupPush"]
 class GroupPush(CountedLoop):
     """A loop with a single pass that pushes; a `vlang.runtime.engine.machine.Loop`.
 
-    A superstep is one launch on each GPU whose frontier is not empty. The host reads the counts of all GPUs. It then
-    queues the copies, and the work that makes mirrors active. In priority order (rule O), the host raises the bound for
-    all GPUs.
+    A superstep is one launch on each GPU whose frontier is not empty. The host reads the counts of all GPUs. The host
+    then queues the copies, and the work that makes mirrors active. In priority order (rule O), the host raises the
+    bound for all GPUs.
 
     Args:
         machine: the machine of all GPUs.

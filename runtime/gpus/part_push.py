@@ -1,7 +1,8 @@
 """Pushes on one of several GPUs: owned vertices receive contributions from owned vertices and from mirrors.
 
-After a superstep, the queue of the next superstep has only vertices that this GPU owns. Their values are written to the
-outboxes for the GPUs that mirror these vertices. Values from inboxes make mirrors active (boundary.cuh).
+After a superstep, the queue of the next superstep has only vertices that this GPU owns. The values of these vertices
+are written to the outboxes for the GPUs that mirror these vertices. Values from inboxes make mirrors active
+(boundary.cuh).
 """
 
 from __future__ import annotations
@@ -161,7 +162,7 @@ class PartPush(PushLoop):
         return int(self._control[f"piled[{self._control['pile']}]"]) if self._priority else 0
 
     def word(self, name: str) -> int | float:
-        """A word of the state of the loop, as of the end of the last superstep."""
+        """A word of the state of the loop, with its value after the last superstep."""
         found: int | float = self._control[name]
         return found
 

@@ -48,7 +48,7 @@ class SharedBound:
         Args:
             least: the least priority in all far piles, or a lower bound on it.
             mean: the mean priority of the first vertices that entered a pile, minus the least priority of the first
-                frontier; the size of the first step.
+                frontier; this difference is the size of the first step.
         """
         begin = max(least, self.bound)
         if self.delta == 0:

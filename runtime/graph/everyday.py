@@ -72,10 +72,10 @@ class EverydayGraph(HeldGraph):
     def contracted(self, groups: Any, weight: str = "weight") -> Graph:
         """The graph of the groups of vertices, such as the communities of a result.
 
-        Its ids are the different values of `groups`, in increasing order. All edges between two groups become one edge,
-        and all edges inside a group become a self-loop. The column `weight` (float64) of the new edge is the sum of the
-        values of the old edges, or their number if this graph has no such column. Other columns are left out. In an
-        undirected graph each edge counts once.
+        The ids of the new graph are the different values of `groups`, in increasing order. All edges between two groups
+        become one edge, and all edges inside a group become a self-loop. The column `weight` (float64) of the new edge
+        is the sum of the values of the old edges, or their number if this graph has no such column. Other columns are
+        left out. In an undirected graph each edge counts once.
 
         Args:
             groups: the group of each vertex, array[n] of ids, numbers or texts.

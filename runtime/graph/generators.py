@@ -66,7 +66,9 @@ class Spec:
     part: tuple[int, int] = (0, 1)
 
     def edges_of(self, count: int) -> tuple[int, int]:
-        """The edges of the part, of `count` edges in all: the first one, and the last one plus 1."""
+        """The range of the edges of the part, if the graph has `count` edges in all: the first edge, and the last edge
+        plus 1.
+        """
         place, parts = self.part
         return count * place // parts, count * (place + 1) // parts
 

@@ -263,9 +263,9 @@ class Graph(EverydayGraph):
     def open(path: str | Path, threads: int | None = None) -> Graph:
         """Open a page file (.vg) as a graph whose edges stay on disk.
 
-        A run reads the edges into memory if they fit into its `memory`, and keeps them there for the next run.
-        Otherwise the run streams the edges page by page, with the same result. Methods that need adjacency lists
-        outside of a run raise GraphError.
+        A run reads the edges into memory if they fit into the option `memory` of the run, and keeps them there for the
+        next run. Otherwise the run streams the edges page by page, with the same result. Methods that need adjacency
+        lists outside of a run raise GraphError.
 
         Args:
             path: path of the page file. `save` and `vlang convert` write page files.

@@ -196,7 +196,8 @@ class HeldGraph:
         return MappingProxyType({name: column.dtype for name, column in self._adjacencies.columns.items()})
 
     def column_range(self, name: str) -> tuple[int | float, int | float]:
-        """Bounds of the values of an edge column: (0, 0) without edges, NaN if a value is NaN. Raises KeyError."""
+        """Bounds of the values of an edge column: (0, 0) if there are no edges, NaN if a value is NaN. Raises KeyError.
+        """
         column, coding = self._adjacencies.columns[name], self._codings.get(name)
         if coding is not None and self.m:
             return coding.bounds(int(column.low), int(column.high))

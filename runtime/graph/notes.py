@@ -36,7 +36,7 @@ def loops_note(lost: int) -> str:
 def parallel_note(more: int, by: str | None) -> str:
     """The note that `more` parallel edges were dropped.
 
-    `by` is the name of the first edge column; None without columns.
+    `by` is the name of the first edge column; None if there are no columns.
     """
     which = f"of several the one with the smallest {by} stays" if by else "one of several stays"
     return f"{more:,} parallel edges dropped: {which}."

@@ -32,8 +32,8 @@ names the others:
                   vertex in either direction, without self-loops
 
 Tables of words describe the pieces of a graph: PAGE_WORDS words for each page on a CPU, ROW_WORDS words for each page
-on a GPU, and BLOCK_WORDS words for each strip of cache blocks.
-runtime/plan/layouts/pass_words.py has the arrays that passes on a CPU use in addition to the frame.
+on a GPU, and BLOCK_WORDS words for each strip of cache blocks. The module runtime/plan/layouts/pass_words.py has the
+arrays that passes on a CPU use in addition to the frame.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The data of a pass whose sums over the edges several runs may share."""
+"""The data of a pass whose sums over the edges can be shared by several runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class TogetherSpec:
 
     Attributes:
         values: the slot of the values, one per vertex: a field or messages.
-        dtype: the type of the values, "f32" or "f64". Their sums have 64 bits.
+        dtype: the type of the values, "f32" or "f64". The sums of these values have 64 bits.
         sums: the slot of the sums, which the kernel "summed" reads.
     """
 

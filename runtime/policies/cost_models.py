@@ -56,7 +56,8 @@ class StreamedPages:
 
 
 def expected_rounds(plan: Plan, rounds: Sequence[Round], streamed: Mapping[str, StreamedPages]) -> list[Round]:
-    """Copies of the rounds whose `expected` is the seconds by the cost models; None for rounds without streamed pages.
+    """Copies of the rounds, in which `expected` has the seconds that the cost models expect; None for rounds without
+    streamed pages.
 
     The model for sweeps applies to a pull, and the model for traversals to a push. Both models depend on the number of
     pages that the round used.

@@ -93,8 +93,8 @@ def _synchronous(loop: LoopSpec) -> str:
 def with_models(
     plan: Plan, options: Options, rounds: Callable[[], Sequence[Round]], streamed: Mapping[str, StreamedPages]
 ) -> tuple[Sequence[Round], str]:
-    """The rounds with the seconds that the cost models of the policy expect, and a note on them; ((), "") without
-    models.
+    """The rounds with the seconds that the cost models of the policy expect, and a note on them; ((), "") if the policy
+    has no models.
 
     Args:
         plan: the program.

@@ -27,7 +27,7 @@ def result_of(
         graph: the graph that the plan ran on.
         outcome: the values and the history.
         falling: the fields whose smallest values come first in tables.
-        origin: what `resume` needs to continue.
+        origin: the data that `resume` needs to continue.
         device: the device of the run.
         device_reason: why this device was chosen.
         shown: the types of values that are categories or times, by name.

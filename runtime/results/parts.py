@@ -11,7 +11,7 @@ from vlang.runtime.graph.arrow.library import pyarrow
 from vlang.runtime.results.exported import Exported
 from vlang.runtime.results.files import save
 from vlang.runtime.results.listing import Column
-from vlang.runtime.storage.output import writing
+from vlang.runtime.storage.output import check_writable, writing
 
 __all__ = ["is_folder", "prepare_folder", "save_part"]
 
@@ -28,6 +28,7 @@ def prepare_folder(path: str) -> None:
     with writing(path, folder):
         folder.mkdir(exist_ok=True)
         found = sorted(one.name for one in folder.glob("part-*.parquet"))
+    check_writable(folder / "part-00000.parquet")
     if found:
         raise GraphError(f"{path} has part files of another run, such as {found[0]}: remove them, or name another "
                          "folder")
@@ -36,8 +37,8 @@ def prepare_folder(path: str) -> None:
 def save_part(result: Exported, path: str, part: int, parts: int) -> Path:
     """Write one part of the rows of a result; returns the file.
 
-    The parts have about the same number of rows. The rows of all files, in the order of their names, are in increasing
-    order of the ids. Raises GraphError without pyarrow, and DiskError.
+    The parts have about the same number of rows. If the files are read in the order of their names, their rows are in
+    increasing order of the ids. Raises GraphError if pyarrow is not installed, and DiskError.
 
     Args:
         result: the whole result.

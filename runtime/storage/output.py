@@ -84,10 +84,17 @@ class PendingFile:
     """
 
     def __init__(self, folder: Path, name: str) -> None:
-        """Create the file, with the permissions of the file `name` in the folder if that file exists. Raises OSError.
+        """Create the file, with the permissions of the file `name` in the folder if that file exists.
+
+        Raises OSError, also if the existing file is read-only or is not a regular file: a rename would replace it.
         """
         from vlang.runtime.storage.leftovers import new_temporary  # start-up
 
+        there = folder / name
+        if there.exists() and not there.is_file():
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        if there.exists() and not os.access(there, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         handle, self._temporary = new_temporary(folder, name)
         try:
             self.file: IO[bytes] = os.fdopen(handle, "wb")
@@ -169,28 +176,48 @@ class PendingFile:
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Raise a DiskError if `path` cannot be written, so that the error comes before a long run and not after it."""
+    """Raise a DiskError if `path` cannot be written, so that the error comes before a long run and not after it.
+
+    A file without a name is created in the folder of `path` and removed: systems such as /proc refuse new files although
+    the permissions of the folder allow them.
+    """
+    import tempfile  # start-up
+
     target = Path(os.path.realpath(path))
-    if target.is_dir():
-        number = errno.EISDIR
-    elif not target.parent.exists():
-        number = errno.ENOENT
-    elif not target.parent.is_dir():
-        number = errno.ENOTDIR
-    elif not os.access(target if target.exists() and not target.is_file() else target.parent, os.W_OK):
-        number = errno.EACCES
-    else:
-        return
-    raise DiskError(f"cannot write {os.fspath(path)}: {_reason(OSError(number, os.strerror(number)), target)}")
+    with writing(path, target):
+        if target.is_dir():
+            number = errno.EISDIR
+        elif not target.parent.exists():
+            number = errno.ENOENT
+        elif not target.parent.is_dir():
+            number = errno.ENOTDIR
+        elif target.exists() and not os.access(target, os.W_OK):
+            number = errno.EACCES
+        elif target.exists() and not target.is_file():
+            return
+        else:
+            with tempfile.TemporaryFile(dir=target.parent):
+                return
+        raise OSError(number, os.strerror(number))
 
 
 def _reason(error: OSError, target: Path, temporary: bool = False) -> str:
-    if error.errno == errno.ENOENT:
+    if error.errno == errno.ENOENT and not target.parent.exists():
         return f"there is no folder {target.parent}"
+    if error.errno == errno.ENOENT:  # such as /proc
+        return f"no file can be created in {target.parent}"
     if error.errno == errno.ENOTDIR:
         return f"{target.parent} is not a folder"
     if error.errno == errno.EISDIR:
         return "it is a folder"
+    if error.errno == errno.EEXIST:
+        return "it is a file, not a folder"
+    if error.errno == errno.ENAMETOOLONG:
+        return "its name is too long"
+    if error.errno in (errno.EACCES, errno.EPERM) and target.is_file() and not os.access(target, os.W_OK):
+        return "the file is read-only"
+    if error.errno in (errno.EACCES, errno.EPERM) and not target.exists():
+        return f"permission to create files in {target.parent} is denied"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return "the disk is full" if temporary else "the disk is full; the file was left as it was"
     return (error.strerror or str(error)).lower()

@@ -50,7 +50,8 @@ def _quota() -> float:
 
 
 def cpu_quota(root: Path) -> float:
-    """The number of processors, possibly fractional, that the cgroup quota of this process allows; inf without a quota.
+    """The number of processors, possibly fractional, that the cgroup quota of this process allows; inf if there is no
+    quota.
 
     The result is the minimum over the process's cgroup and all its parents, of both versions of cgroups. `root` is the
     folder that contains `proc` and `sys`.

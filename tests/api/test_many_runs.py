@@ -77,13 +77,15 @@ def test_map_refuses(given: dict[str, Any], message: str) -> None:
 
 @pytest.fixture
 def every_graph(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let runs on small graphs go together, too."""
+    """Let runs on small graphs share their reads, too."""
     monkeypatch.setattr(together, "_FEWEST", 0)
     monkeypatch.setattr(together, "_DENSE", 0)
 
 
 def drawn(n: int, m: int, hub: int) -> Graph:
-    """Random edges, some parallel and some loops, and `hub` edges to vertex 3; most vertices above n - 9 have none."""
+    """Return random edges, including parallel edges and loops, and `hub` edges to vertex 3. Most vertices with numbers
+    above n - 9 have no edges.
+    """
     rng = np.random.default_rng(SEED)
     source, target = rng.integers(0, n - 9, m + hub), rng.integers(0, n - 9, m + hub)
     target[:hub] = 3
@@ -91,7 +93,7 @@ def drawn(n: int, m: int, hub: int) -> Graph:
 
 
 def same(found: Result, alone: Result) -> None:
-    """Assert that two results have the same bits and ended alike."""
+    """Assert that two results have the same bits and ended in the same way."""
     for info in alone.fields:
         assert found[info].tobytes() == alone[info].tobytes(), (SEED, info)
     assert (found.rounds, found.converged, found.reason, found.globals, found.warnings, found.edges) == \
@@ -100,7 +102,7 @@ def same(found: Result, alone: Result) -> None:
 
 
 def compared(program: Program, graph: Graph, **series: Any) -> list[Result]:
-    """Results of `map`, each compared with that of a call."""
+    """Return the results of `map`; each was compared with the result of a call."""
     threads = {"threads": 2}
     found = list(program.map(graph, **series, **threads))
     for row, result in zip(zip(*series.values()), found, strict=True):

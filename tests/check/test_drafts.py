@@ -62,8 +62,8 @@ def test_what_is_proposed_mends_its_line(path: Path) -> None:
 
 
 def test_most_compile_within_two_tries() -> None:
-    """Most drafts compile after at most two proposals. The others need text that depends on the program: a condition,
-    an order of rows, or a value from a file.
+    """Most drafts compile after at most two proposals. The other drafts need text that depends on the program: a
+    condition, an order of rows, or a value from a file.
     """
     assert len(DRAFTS) >= 60
     assert sum(not errors_of(followed(path.read_text(encoding="utf-8"))) for path in DRAFTS) >= 43

@@ -2,7 +2,7 @@
 programs.
 
 tests/newcomers/HABIT/*.vp has wrong programs, which were written before the messages. The first line of each program
-names the construct that a message must name. tests/newcomers/right has programs that must compile. `pytest
+names the construct that a message must name. The folder tests/newcomers/right has programs that must compile. `pytest
 tests/check/test_newcomers.py --bless` writes the current messages next to the wrong programs.
 """
 
@@ -26,8 +26,8 @@ LEAVE = "leave this line out"
 
 
 def applied(text: str, problem: Problem) -> str | None:
-    """Apply the advice of a message: write its `write:` lines, or leave its line out. Return the text, or None without
-    such advice.
+    """Apply the advice of a message: write its `write:` lines, or leave its line out. Return the text, or None if the
+    message has no such advice.
     """
     edit = fix(text, problem)
     if edit is not None:

@@ -299,8 +299,6 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ({"checkpoint": ""}, "checkpoint is the path of a folder"),
     ({"checkpoint": "x", "every": "soon"}, "every: `soon` is not a time; write for example 30s, 500ms, 5m or 2h"),
     ({"checkpoint": "x", "every": -1}, "every is a number of seconds or a time"),
-    ({"checkpoint": "x", "device": "gpu"}, "checkpoint is for runs on the CPU; leave out the device, or checkpoint"),
-    ({"on_interrupt": "write", "device": "auto"}, "on_interrupt is for runs on the CPU"),
     ({"on_interrupt": "return"}, "on_interrupt is one of 'stop', 'write'"),
     ({"checkpoint": "x", "chaos": 1}, "chaos runs a program twice and compares"),
     ({"notices": 3}, "notices is True, False or a function that takes a text"),

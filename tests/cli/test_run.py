@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.cli.conftest import Call
-from vlang import stdlib
+from vlang import DiskError, Graph, load, stdlib
 from vlang.options import OPTIONS
 from vlang.runtime.results import outcomes
 
@@ -220,6 +221,34 @@ def test_the_disk_refuses_before_anything_is_read(vlang: Call, tmp_path: Path) -
         done = vlang("run", "bfs", "karate", "source=1", "-o", tmp_path / path)
         assert done.status == 1
         assert re.fullmatch(rf"error: cannot write .*r\.csv: {reason}\n", done.err)
+    refused = (("run", "bfs", "karate", "source=1", "-o", "/proc/r.csv"),
+               ("run", "bfs", "karate", "source=1", "--plot", "/proc/r.csv.svg"),
+               ("run", "bfs", "karate", "source=1", "--trace", "/proc/r.json"), ("convert", "karate", "/proc/r.vg"),
+               ("convert", "karate", tmp_path / "r.vg", "--disks", "/proc"))
+    for words in refused:  # a folder whose permissions allow new files, and that refuses them
+        done = vlang(*words)
+        assert done.status == 1
+        assert re.fullmatch(r"error: cannot write /proc/r\..*: no file can be created in /proc\n", done.err), done.err
+    done = vlang("run", "bfs", "karate", "source=1", "--checkpoint", "/proc/r")
+    assert done.err == "error: cannot keep checkpoints in /proc/r: no folder can be created there\n"
+
+
+def test_files_that_must_stay(vlang: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page file never replaces a device or a pipe, and a file without write permission is not replaced."""
+    os.mkfifo(tmp_path / "pipe.vg")
+    done = vlang("convert", "karate", tmp_path / "pipe.vg")
+    assert (done.status, (tmp_path / "pipe.vg").is_fifo()) == (1, True)
+    assert done.err.endswith("pipe.vg: it is not a regular file\n")
+    (tmp_path / "kept.csv").write_text("kept")
+    allowed = os.access  # for root, every file is writable
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "kept.csv" and allowed(path, mode))
+    done = vlang("run", "degree", "karate", "-o", tmp_path / "kept.csv")
+    assert (done.status, (tmp_path / "kept.csv").read_text()) == (1, "kept")
+    assert done.err.endswith("kept.csv: the file is read-only\n")
+    with pytest.raises(DiskError, match="the file is read-only"):
+        load("degree")(Graph.read("karate")).save(tmp_path / "kept.csv")
+    done = vlang("run", "degree", "karate", "-o", f"{tmp_path}/kept.csv/")
+    assert done.err.endswith("kept.csv/: it is a file, not a folder\n")
 
 
 @pytest.mark.parametrize("size", ["64", "1K", "64k", "1.5M", "2GiB"])

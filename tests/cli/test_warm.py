@@ -18,7 +18,7 @@ from vlang.runtime.plan.plan import Plan
 
 @pytest.fixture
 def graph() -> library.Graph:
-    """Return a graph with all its structures built. Its kernels are loaded from the ordinary cache."""
+    """Return a graph with all its structures built. The kernels of the graph are loaded from the ordinary cache."""
     graph = library.Graph.read("karate")
     assert len(graph.in_degree) == graph.n
     return graph

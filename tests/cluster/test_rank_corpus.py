@@ -18,7 +18,9 @@ SIZES = (2, 3, 5)
 
 
 def same_on_ranks(program: Program, fuzzed: Fuzzed, size: int) -> bool:
-    """Assert that a case has the bits of one process on `size` ranks; False if it cannot run there, or fails."""
+    """Assert that a case gives the same bits on `size` ranks as in one process; returns False if it cannot run on
+    ranks, or fails.
+    """
     case = Case(fuzzed.graph, fuzzed.params, fuzzed.fields)
     try:
         want = engine_run(program, case, threads=1)

@@ -123,7 +123,7 @@ def test_cache_blocks() -> None:
 
 
 def test_old_values_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Array entries that belong to no vertex contain old values from memory. These values must not enter buckets."""
+    """Array entries that belong to no vertex contain old values from memory. The old values must not enter buckets."""
     passes_over = ClusterMachine.passes_over
 
     def dirty(self: ClusterMachine, *words: Any) -> Any:
@@ -214,7 +214,9 @@ def test_memory_of_a_rank(name: str, keywords: dict[str, object]) -> None:
 
 @pytest.mark.parametrize(("name", "keywords"), [("pagerank", {}), ("sssp", {"source": 7})])
 def test_budget_of_ranks(tmp_path: Path, name: str, keywords: dict[str, object]) -> None:
-    """Ranks take at most what they say. A budget that gives a rank less is refused before edges are read."""
+    """Ranks take at most the memory that was estimated for them. A budget that gives a rank less is refused before
+    edges are read.
+    """
     save(skewed(True), tmp_path / "g.vg", layout="degree", page_bytes=4096)
     plan, size = program(name).plan(frozenset(skewed(True).columns), renumbered=True), 3
     said = rank_memory(plan, Graph.open(tmp_path / "g.vg"), size).peak

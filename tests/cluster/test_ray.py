@@ -78,8 +78,8 @@ repeat rounds times:
 
 @WITH_RAY
 def test_a_lost_rank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A rank that is killed is started again, and the run has the same bits as in one process. Its machine has no
-    access to the page file of the graph, so the rank gets a copy.
+    """A rank that is killed is started again, and the run has the same bits as in one process. The machine of the rank
+    has no access to the page file of the graph, so the rank gets a copy.
     """
     monkeypatch.setattr(ray_job, "stamp_of", lambda path: [0, *(stamp_of(path) or ())])
     slow, graph, notices = compile(SLOW), Graph.read("kron:6"), list[str]()

@@ -105,7 +105,7 @@ def test_tables(tmp_path: Path) -> None:
     ("9 9 5\n1 2 3\n1 3 1\n2 9 1\n3 4 1\n4 5 2\n", "not be what"),
 ])  # fmt: skip
 def test_one_process_reads_what_is_unusual(tmp_path: Path, text: str, why: str) -> None:
-    """Its messages name lines of the file."""
+    """One process reads a file with unusual content, so that messages name lines of the file."""
     (tmp_path / "graph.txt").write_text(text)
 
     def work(transport: Transport) -> Graph | str:
@@ -124,7 +124,7 @@ def _ran(name: str, spec: str, keywords: dict[str, Any], transport: Transport) -
     ("pagerank", {}), ("sssp", {"source": 0}), ("hits", {}), ("components", {}),
 ])  # fmt: skip
 def test_programs(name: str, keywords: dict[str, Any]) -> None:
-    """Float sums depend on the order of the edges of a row, which is that of one process."""
+    """Float sums have the same bits, since the edges of a row have the same order as in one process."""
     spec = "rmat:10,weights=1..9"
     want = program(name)(Graph.read(spec), threads=1, **keywords)
     for found in run_ranks(PARTS, partial(_ran, name, spec, keywords)):

@@ -57,8 +57,8 @@ def _long() -> RefGraph:
 
 
 def _wide() -> RefGraph:
-    """Return a hub, its 2,500 neighbours, 2,500 further vertices next to these, and a tail. Its frontiers are far
-    larger than a warp can stage.
+    """Return a hub, its 2,500 neighbours, 2,500 further vertices next to these, and a tail. The frontiers on this graph
+    are far larger than a warp can stage.
     """
     n = 5_010
     first, second, tail = np.arange(1, 2_501), np.arange(2_501, 5_001), np.arange(5_001, n)
@@ -163,8 +163,8 @@ def emulated(
     name: str = "", seed: int = 0, flags: tuple[str, ...] = ("-O0",), lanes: int = 512, unified: bool = True,
     gpu: EmulatedGpu | None = None, several: bool = False,
 ) -> Iterator[list[EmulatedDevice]]:
-    """Return a context manager in which `device="emulated"` opens an EmulatedDevice. Its value is the list of opened
-    devices.
+    """Return a context manager in which `device="emulated"` opens an EmulatedDevice. The value of the context manager
+    is the list of opened devices.
 
     The devices of "emulated:0,1" run their streams in one random order, which only events restrict.
 

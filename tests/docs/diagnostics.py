@@ -23,7 +23,7 @@ _TITLE = re.compile(r"^(?:error|warning)\[(V\d+)\]: (.*)$", re.MULTILINE)
 
 
 def heading(code: Code) -> str:
-    """Return the heading of a code. It names the kind of mistake, and says if the code is a warning."""
+    """Return the heading of a code. The heading names the kind of mistake, and says if the code is a warning."""
     return code.heading + (" (a warning)" if code.severity == "warning" else "")
 
 

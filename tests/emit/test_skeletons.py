@@ -130,7 +130,9 @@ def test_a_damaged_entry_is_parsed_again(unread: Path) -> None:
 
 
 def test_stubs_of_intrinsics_are_those_of_the_intrinsics() -> None:
-    """Stubs and intrinsics agree in names and numbers of arguments. mypy checks skeletons against the stubs."""
+    """Stubs and intrinsics agree in names and numbers of arguments. The type checker mypy checks skeletons against the
+    stubs.
+    """
     stubs = {node.name: len(node.args.args) for node in ast.parse((FOLDER / "holes.pyi").read_text()).body
              if isinstance(node, ast.FunctionDef) and node.name not in skeletons().heads
              and not hasattr(builtins, node.name) and node.name not in ("hole", "inner")}

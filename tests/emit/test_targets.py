@@ -85,8 +85,8 @@ def test_skeletons_stand_before_what_is_generated() -> None:
 
 
 def test_many_lets_are_few_functions() -> None:
-    """Many `let`s become few functions. numba takes 15 ms per function, and time quadratic in the branches of one
-    function.
+    """Many `let`s become few functions. The compiler numba takes 15 ms per function, and time quadratic in the branches
+    of one function.
     """
     lets = [f"let y{i} = y{i - 1} + {'max(v.indegree for v in vertices)' if i == 30 else i}" for i in range(1, 60)]
     program = compile("\n".join(["program lets", "vertex x: int = 0", "let y0 = 1", *lets, "apply x = y59"]))

@@ -28,8 +28,8 @@ _DOMAINS = ("u -> self", "self -> u", "u -- self")
 class _Writer:
     """Writes one program with the vertex fields `home`, `label`, `born`, `when`, `near` and `n`.
 
-    It has the edge fields `kind`, `leaves` and `weight`, and the parameters `k` and `since`. "u." as an argument asks
-    for an expression at an edge, "v." for one in a reduction over vertices, "" for one at a vertex.
+    The program has the edge fields `kind`, `leaves` and `weight`, and the parameters `k` and `since`. "u." as an
+    argument asks for an expression at an edge, "v." for one in a reduction over vertices, "" for one at a vertex.
     """
 
     draw: st.DrawFn
@@ -79,7 +79,7 @@ class _Writer:
         return f"({self.one(*forms)})"
 
     def gather(self, indent: str, pointing: bool = True) -> None:
-        """A gather, and an apply that stores what it found."""
+        """A gather, and an apply that stores its result."""
         self.count += 1
         g, domain = f"g{self.count}", self.one(*_DOMAINS)
         cond = f" if {self.test('u.')}" if self.chance(40) else ""

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @dataclass
 class Changed:
-    """A result with some changed values. It has the attributes that the checks use."""
+    """A result with some changed values. The changed result has the attributes that the checks use."""
 
     arrays: dict[str, NDArray[Any]]
     finite: NDArray[np.bool_]

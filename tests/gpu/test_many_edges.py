@@ -54,8 +54,8 @@ class Ring:
         return 2 * self.n * self.reach
 
     def graph(self) -> Graph:
-        """Return the graph of the ring. Its adjacency lists are written directly, part by part, without a list of edges
-        or a second copy.
+        """Return the graph of the ring. The adjacency lists of the graph are written directly, part by part, without a
+        list of edges or a second copy.
         """
         n, reach = self.n, self.reach
         steps = np.concatenate([np.arange(-reach, 0), np.arange(1, reach + 1)])

@@ -97,8 +97,8 @@ def test_weights_that_dijkstra_takes_otherwise_are_refused() -> None:
 
 
 def test_falling_back_to_networkx() -> None:
-    """If NetworkX selects the backend by its priority, and not by `backend=`, it runs the calls itself that the backend
-    refuses.
+    """If NetworkX selects the backend by its priority, and not by `backend=`, NetworkX itself runs the calls that the
+    backend refuses.
     """
     graph = nx.gnm_random_graph(300, 3000, seed=1)
     graph.add_edge(0, 1, weight=float("inf"))

@@ -233,7 +233,9 @@ where far > 2:
 
 
 def _around(change: Callable[[s.Stage], s.Stage]) -> s.Schedule:
-    """Return the schedule of AROUND with changed passes. Its mask is read by the activity of the loop only."""
+    """Return the schedule of AROUND with changed passes. The mask in this schedule is read only where the loop decides
+    which vertices are active.
+    """
     whole = schedule(ir(AROUND))
     return replace(whole, steps=tuple(change(step) if isinstance(step, s.Stage) else step for step in whole.steps))
 

@@ -1,4 +1,5 @@
-"""The mutations to plant, and the tests that should detect each mutation. Both were fixed before the first run.
+"""The mutations to plant, and the tests that should detect each mutation. The mutations and the tests were fixed before
+the first run.
 
 For every mutation an operator is drawn first, and then one of its sites, so that frequent operators do not crowd out
 the others. The tests of a file are in the first row of TESTS whose path is a prefix of the file's path. The tests run

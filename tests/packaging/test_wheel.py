@@ -136,8 +136,8 @@ def test_only_vlang_is_installed(bare: Path) -> None:
 def test_the_command_works_in_a_bare_environment(
     bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], shown: str
 ) -> None:
-    """The commands work in a bare environment. They use the parser, library programs, readers, CPU kernels and GPU
-    text, that is, all data files of the wheel.
+    """The commands work in a bare environment. The commands use the parser, library programs, readers, CPU kernels and
+    GPU text, that is, all data files of the wheel.
     """
     monkeypatch.setenv("VLANG_CACHE", str(tmp_path / "cache"))  # so that the environment compiles every kernel
     (tmp_path / "my.vp").write_text("program my\n\nvertex friends: int = count(true for u -- self)\n")

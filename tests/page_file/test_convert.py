@@ -298,7 +298,7 @@ def test_a_page_file_onto_itself(tmp_path: Path) -> None:
 
 
 def test_the_range_of_keys_is_that_of_all_their_parts() -> None:
-    """Parts have 2^18 keys; the least and the largest key are in different ones."""
+    """Parts have 2^18 keys; the least and the largest key are in different parts."""
     keys = np.full((1 << 18) + 5, 50, np.uint64)
     keys[[3, 7, -1]] = 90, 60, 10
     assert entries._range(keys, 0, len(keys)) == (10, 90)

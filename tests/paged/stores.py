@@ -1,4 +1,4 @@
-"""A source of pages for tests. It serves the pages of a graph in memory late, in any order, or with errors."""
+"""A source of pages for tests. The source serves the pages of a graph in memory late, in any order, or with errors."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class MemoryStore:
         return 4.7
 
     def rate(self, most: int) -> float:
-        """Return the rate of page reads, in bytes a second; the value is typical of a disk."""
+        """Return the rate of page reads, in bytes per second; the value is typical of a disk."""
         return 1e9
 
     def rows(self) -> Rows:

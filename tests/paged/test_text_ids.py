@@ -18,12 +18,14 @@ N = 40_000
 
 
 def names() -> list[str]:
-    """Ids whose order is not that of their numbers; some have more than one byte a character."""
+    """Return text ids whose order is not that of their numbers; some characters take more than one byte."""
     return [f"{'ü' if k % 7 == 0 else 'v'}{k * 7919 % N:06}-{'x' * (k % 50)}" for k in range(N)]
 
 
 def test_ids_in_a_file(tmp_path: Path) -> None:
-    """With 4 MB, 40,000 texts stay in a file: all results, listed files and look-ups are those of a run in memory."""
+    """With a budget of 4 MB, 40,000 texts stay in a file: results, written files and look-ups are the same as for a run
+    in memory.
+    """
     rng, ids = np.random.default_rng(8), names()
     ends = rng.integers(0, N, (2, 2 * N))
     Graph.from_edges([ids[k] for k in ends[0]], [ids[k] for k in ends[1]], vertices=ids).save(tmp_path / "g.vg")

@@ -467,7 +467,9 @@ class _Watcher(Evaluator):
         return take(result, np.array(0)) if over_vertices else result
 
     def _of_groups(self, expr: t.Reduce, rows: Rows, env: Env, outside: Array | None) -> Value:
-        """A grouped gather, or `mode` with weights: first all that is evaluated at edges, then that of groups."""
+        """Check a grouped gather, or `mode` with weights: first the expressions that are evaluated at edges, then those
+        of groups.
+        """
         def here(of: Rows) -> None:
             self._at, self._guard = of.own, np.array(True)
 
@@ -518,7 +520,7 @@ class _Watcher(Evaluator):
         return result if default is None else with_default(result, counts, default)
 
     def _weighted(self, expr: t.Reduce, groups: Groups, within: Rows, rows: int, env: Env) -> tuple[Value, Array]:
-        """`mode` with weights: the sum of the weights of each group, of which the largest wins."""
+        """Check `mode` with weights, which sums the weights of each group; the largest sum wins."""
         assert expr.weight is not None
         self._at, self._guard = groups.edges.own, np.array(True)
         weights = spread(definite(self._part(expr.weight, groups.edges, env), self.precision), len(groups.group))

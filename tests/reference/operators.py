@@ -58,8 +58,8 @@ Elementwise = Callable[[Array, Array, Scalar], Array]
 
 
 def negated(a: Array, scalar: Scalar, wrap: bool = False) -> Array:
-    """Return the result of unary minus. It swaps `inf` and `-inf`, which are not negatives of each other in two's
-    complement.
+    """Return the result of unary minus. Unary minus swaps `inf` and `-inf`, which are not negatives of each other in
+    two's complement.
     """
     return -a if scalar.floating else NEGATED[wrap](a, scalar)
 
@@ -154,7 +154,7 @@ def _moved(op: str, a: Value, b: Value, precision: int) -> Value:
 
 
 def _shifted(op: str, a: Value, b: Value) -> Value:
-    """Return the result of a shift. It has the type of the left side; the right side is not converted."""
+    """Return the result of a shift. The result has the type of the left side; the right side is not converted."""
     if not (item(a.type).integral and item(b.type).integral):
         raise TypeError(f"{a.type} {op} {b.type}: bits of something that is no integer")
     by = b.raw[..., None] if isinstance(a.type, Vector) else b.raw

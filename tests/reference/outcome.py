@@ -56,6 +56,6 @@ class Outcome:
 
     @property
     def reason(self) -> str:
-        """The reason of the first loop that did not converge, or else of the last loop; "" without loops."""
+        """The reason of the first loop that did not converge, or else of the last loop; "" if there are no loops."""
         failed = [loop.reason for loop in self.loops if loop.reason not in CONVERGED]
         return failed[0] if failed else self.loops[-1].reason if self.loops else ""

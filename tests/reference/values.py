@@ -67,7 +67,7 @@ class Value:
 
     @property
     def raw(self) -> Array:
-        """The array of this value. Its type must be final and not a tuple."""
+        """The array of this value. The type of the value must be final and not a tuple."""
         assert not isinstance(self.data, tuple), f"{self.type} is a tuple"
         assert not callable(self.data), f"{self.type} has no width"
         return np.asarray(self.data)
@@ -151,8 +151,8 @@ class _Weak:
 
     Attributes:
         make: A function that computes the elements in a scalar type.
-        counts: Whether a counter (`N`, `iteration`) is part of the expression. Such elements are computed in 64 bits
-            and then converted.
+        counts: Whether a counter (`N`, `iteration`) is part of the expression. Elements of an expression with a counter
+            are computed in 64 bits and then converted.
         apart: Whether the operands, rather than the value, are converted to the type of the place.
         literal: The value of an integer literal.
     """

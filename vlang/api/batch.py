@@ -56,7 +56,9 @@ def mapped(
 def _runs(
     program: Program, graph: Graph | None, options: Options | Mapping[str, Any] | None, rows: Iterable[dict[str, Any]]
 ) -> Iterator[Result]:
-    """The results of the calls with these arguments, in order; runs that may share their reads of the edges do."""
+    """The results of the calls with these arguments, in order. Where it is allowed, runs share their reads of the
+    edges.
+    """
     group: list[tuple[Program, Call]] = []
     for row in rows:
         try:

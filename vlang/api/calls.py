@@ -1,4 +1,6 @@
-"""Data passed from a program to its runs: its stages at one precision, and a call with bound arguments."""
+"""Data that a program passes to its runs: the compilation stages of the program at one precision, and a call with bound
+arguments.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,8 @@ class Stages:
 
     @cached_property
     def sent(self) -> Mapping[int, Mapping[str, str]]:
-        """For each loop in delta form, by its number: the slot of each field's sent value, by the name of the field."""
+        """A dict by loop number with an entry for each loop in delta form: the slots of the sent values, by field name.
+        """
         return {number: {name: f"sent:{name}" for name in loop.applied}
                 for number, loop in enumerate(self.facts.loops.values()) if loop.kind == "delta"}
 

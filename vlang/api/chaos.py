@@ -145,9 +145,9 @@ def _floating(type_: Type) -> bool:
 
 
 def _slack(facts: Facts, scalars: Mapping[str, Any], n: int) -> float:
-    """How far a result may be from the limit to which it converges, when the tolerances of its loops end the run.
+    """A bound on the distance between a result and the limit to which it converges, if its loops end by tolerances.
 
-    Adds the tolerances in `until`, and n times the tolerances in `activate when`, and multiplies the sum by `_FACTOR`.
+    The bound is `_FACTOR` times the sum of the tolerances in `until` and n times the tolerances in `activate when`.
     """
     total = 0.0
     for loop in facts.loops.values():
@@ -160,7 +160,9 @@ def _slack(facts: Facts, scalars: Mapping[str, Any], n: int) -> float:
 
 
 def _limits(program: f.Program, cond: f.Expr, scalars: Mapping[str, Any]) -> Iterator[float]:
-    """The absolute values of the float literals and float parameters that are operands of a condition's comparisons."""
+    """The absolute values of the float literals and float parameters that are operands of the comparisons in a
+    condition.
+    """
     defaults = {param.name: param.default for param in program.params}
     for part in f.walk(cond):
         if not isinstance(part, f.Op) or part.op not in ("lt", "le", "gt", "ge"):

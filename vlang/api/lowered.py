@@ -27,7 +27,8 @@ __all__ = ["Lowered", "lower_program"]
 
 @dataclass(frozen=True, eq=False)
 class Lowered:
-    """A program lowered for a graph or, without one, for graphs that have all edge columns which the program reads.
+    """A program lowered for a graph or, if there is no graph, for all graphs that have the edge columns read by the
+    program.
 
     Attributes: program, graph, options. Public as `vlang.Lowered`; `Program.lower` returns it.
     """

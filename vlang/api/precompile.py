@@ -86,7 +86,7 @@ def _columns(program: Program) -> Iterator[frozenset[str]]:
 
 
 def _counted(work: Callable[[], None]) -> Warmed:
-    """Do some work, and count the kernels that it compiles.
+    """Run a function, and count the kernels that it compiles.
 
     New files in the cache directory are not counted, since other processes may write there at the same time.
     """

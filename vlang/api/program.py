@@ -145,7 +145,7 @@ class Program:
         return replace(options, target=target if graph.order is None else int(graph.order.internal[target]))
 
     def run_bound(self, call: Call) -> Result:
-        """Run a bound call, with what its options ask for besides: check mode, and a second run at random."""
+        """Run a bound call, in check mode or followed by a second run in random order if its options ask for that."""
         graph, options = call.graph, call.options
         if options.check:
             from vlang.api.running.run_call import check_call  # start-up
@@ -167,12 +167,13 @@ class Program:
     ) -> Iterator[Result]:
         """Run the program once for each value of a list: `program.map(graph, source=[1, 2, 3])`.
 
-        Several such lists are taken together, as by `zip`; a parameter that is a list itself, such as `sources`,
-        takes a list of lists. Runs on a CPU share their reads of the edges, 16 at a time, where each is proved to add
-        the same values in the same order as by itself; `Result.together` says whether they did, or why not.
+        Several such lists are taken together, as by `zip`; a parameter that is a list itself, such as `sources`, takes
+        a list of lists. Up to 16 runs on a CPU share their reads of the edges, if it is proved that each run adds the
+        same values in the same order as when it runs alone. `Result.together` says whether runs shared their reads or,
+        if not, why.
 
-        Returns an iterator: runs start when the first of their results is asked for. Raises BindError, and what a call
-        raises.
+        Returns an iterator: a group of runs that share reads starts when its first result is requested. Raises
+        BindError, and the errors that a call raises.
         """
         from vlang.api.batch import mapped  # start-up
 
@@ -221,7 +222,8 @@ class Program:
         return self._leaving[key]
 
     def lower(self, graph: Graph | None = None, device: str = "cpu", **options: Any) -> Lowered:
-        """Lower the program for a graph or, without one, for graphs that have all edge columns which the program reads.
+        """Lower the program for a graph or, if there is no graph, for all graphs that have the edge columns read by the
+        program.
 
         The result gives the facts, the plan, texts and the cost. Nothing is compiled or run, and no GPU is needed.
         device: "cpu" or "gpu". options: run options as in a call, by name, `research` and `options`. Raises BindError.
@@ -282,7 +284,7 @@ class Program:
         return self._fixed[key]
 
     def fixed_by(self, arguments: dict[str, Any]) -> tuple[Program, dict[str, Any]]:
-        """The program for the values of constants among the arguments of a call, and the other arguments.
+        """The program compiled for the constants among the arguments of a call, and the remaining arguments.
 
         Raises BindError if a constant has no value.
         """

@@ -147,8 +147,8 @@ class _Work:
     def given(loops: Iterable[Going], starts: Mapping[int, Start]) -> dict[str, Array]:
         """The fields that must replace their initializers, by name.
 
-        These are the fields of loops with a uniform initial frontier (rule X2). If the initializers were compiled in,
-        the kernels of such a loop would rely on that frontier.
+        The result has the fields of loops with a uniform initial frontier (rule X2). If the initializers were compiled
+        in, the kernels of such a loop would rely on that frontier.
         """
         return {name: array for loop in loops if loop.facts.early_exit.frontier.granted
                 for name, array in starts[loop.number].fields.items()}

@@ -67,7 +67,7 @@ def _cuda(lowered: Lowered) -> str:
 
 
 def _plan(lowered: Lowered) -> str:
-    """The plan: its steps, and the ways of each loop. With a graph, also the memory that a run needs."""
+    """The plan: its steps, and the execution ways of each loop. With a graph, also the memory that a run needs."""
     plan = lowered.plan_for("numba")
     lines = [f"plan of {plan.name} on the CPU"]
     for step in plan.steps:
@@ -104,7 +104,8 @@ def _on_ranks(lowered: Lowered) -> list[str]:
 
 
 def _on_gpu(plan: Plan, graph: Graph | None, options: Options) -> list[str]:
-    """Lines about a GPU: how each pass over edges pulls and pushes, and the ways of each loop under the options.
+    """Lines about a GPU: how each pass over edges pulls and pushes, and the execution ways that the options allow for
+    each loop.
 
     With a graph, the lines name the kernel that is chosen for its rows.
     """

@@ -240,7 +240,9 @@ def _foreign(x: Expressions, item: t.Apply, at: Sight) -> None:
 
 
 def _to_pointed(x: Expressions, item: t.Apply, symbol: Symbol, at: Sight) -> bool:
-    """Report `apply c.total += e`, where c is a field of vertices; propose a reduction over pointing vertices."""
+    """Report `apply c.total += e`, where c is a field of vertices; propose a reduction over the vertices that point to
+    this vertex.
+    """
     run, owner, name = x.run, item.target.owner or "", item.target.names[0]
     pointer = at.scope.find(owner)
     if pointer is None or pointer.kind != "field" or pointer.type != VERTEX:

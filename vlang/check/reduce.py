@@ -114,7 +114,7 @@ def _unnamed(x: Expressions, node: t.Reduce, at: Sight, edges: bool) -> None:
 
 
 def _head(text: str, item_: t.Node) -> t.Span:
-    """The span of a statement; of a `where`, only its first line, up to the colon."""
+    """The span of a statement; for a `where`, the span of its first line up to the colon."""
     if isinstance(item_, t.Where):
         end = text.index(":", item_.cond.span.end) + 1
         return t.Span(item_.span.start, end, item_.span.line, item_.span.column)

@@ -61,8 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _one_blas_thread() -> None:
     """Limit OpenBLAS to one thread, unless the user sets the number.
 
-    When NumPy is imported, OpenBLAS starts one thread per processor, and each spins for a while. vlang computes no
-    matrix products, so it does not need these threads. Only the command does this, not `import vlang`.
+    When NumPy is imported, OpenBLAS starts one thread per processor, and each spins for a while. The command computes
+    no matrix products, so it does not need these threads. Only the command limits the threads, not `import vlang`.
     """
     if not any(name in os.environ for name in _BLAS_THREADS):
         os.environ["OPENBLAS_NUM_THREADS"] = "1"
@@ -71,7 +71,7 @@ def _one_blas_thread() -> None:
 def _end_like_an_interrupt() -> None:
     """Make SIGTERM raise KeyboardInterrupt, so that temporary files are removed and messages are shown.
 
-    Only the command does this, not `import vlang`.
+    Only the command changes the handler, not `import vlang`.
     """
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, signal.default_int_handler)

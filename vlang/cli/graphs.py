@@ -130,8 +130,9 @@ def read_graph(
         threads: the number of CPU threads; None for all processors.
         missing: the meaning of cells without a value, as in `Graph.read`.
         columns: the types of columns, for a graph without a program.
-        paged: whether the graph is written to a page file first, for several ranks; see `shared` for the others.
-        shared: whether the ranks read the graph by shares, if it can be read so.
+        paged: whether several ranks read the graph: from a page file that is written first, unless it is read by
+            shares.
+        shared: whether the ranks read the graph by shares if its source permits that.
         memory: the budget of writing a page file, in bytes; None for the default of `convert`.
         on_disk: whether the edges of a page file stay on disk, unless the options change the graph.
         options: the options of `graph_options`, by name.
@@ -184,7 +185,7 @@ def _by_shares(spec: str, quiet: bool, threads: int | None, reading: dict[str, A
 def _converted(
     spec: str, transport: Transport, quiet: bool, threads: int | None, memory: int | None, reading: dict[str, Any]
 ) -> Graph:
-    """Open the page file of a graph for this rank, which one rank of each machine makes from `spec`.
+    """Open the page file of a graph for this rank. One rank of each machine has converted `spec` to this file.
 
     Args:
         spec: the file or generator.

@@ -93,7 +93,7 @@ def _value(name: str, type_: str, text: str, graph: Graph) -> Any:
 
 
 def _describes(text: str, graph: Graph) -> bool:
-    """Whether a text such as `all` describes a list of vertices, even wrongly, and is no vertex id."""
+    """Whether a text is a description of a list of vertices such as `all`, correct or not, and is no vertex id."""
     from vlang.api.arguments.vertex_lists import is_described  # start-up
 
     if not graph.ids.text:

@@ -149,7 +149,9 @@ class LoopFacts:
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """The facts of a program: `loops` has the facts of each loop; `initial`, of each reduction outside blocks."""
+    """The facts of a program: `loops` has the facts of each loop, and `initial` the facts of each reduction outside
+    blocks.
+    """
 
     program: f.Program
     loops: Mapping[f.Repeat, LoopFacts]

@@ -128,8 +128,8 @@ def _heeds_both(fact: LoopFacts) -> bool:
 def _around(program: f.Program, scope: LoopScope, at: int, ties: Ties, change: ChangeKind, delta: bool) -> str:
     """The reason why statements outside the loop forbid a start from the old values; "" if no statement does.
 
-    Such a statement changes the values after the loop, reads the values before the loop, or sets initial values that
-    depend on edges.
+    A statement forbids such a start if it changes the values after the loop, reads the values before the loop, or sets
+    initial values that depend on edges.
     """
     mine = scope.written - scope.local
     for place, statement in enumerate(program.body):
@@ -198,8 +198,8 @@ _SENDERS = {"in": frozenset({"tail"}), "out": frozenset({"head"}), "both": froze
 def _sources(scope: LoopScope, reads: list[f.Expr], ties: Ties) -> frozenset[str]:
     """The ends of a changed edge whose contributions to other vertices change.
 
-    These are the senders along the edge. Both ends are included if a contribution reads a value that depends on the
-    edges of a vertex.
+    The ends in the result are the senders along the edge. Both ends are included if a contribution reads a value that
+    depends on the edges of a vertex.
     """
     found: frozenset[str] = frozenset()
     for gather in scope.gathers.values():

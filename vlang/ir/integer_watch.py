@@ -252,7 +252,8 @@ class _Notes(Notes):
 def _departures(expr: f.Expr, ranges: Ranges, far: frozenset[str]) -> list[f.Expr]:
     """For each operation of an expression that is risky, whether it makes an infinity of finite operands.
 
-    Of a reduction inside, over a group or over common neighbours: whether it does so for some contribution.
+    For a reduction inside the expression, over a group or over common neighbours: whether it does so for some
+    contribution.
     """
     if isinstance(expr, f.Reduce):
         inside = _departures(expr.body, ranges.within(expr.cond), far)

@@ -143,7 +143,8 @@ def _beyond(expr: f.Expr, level: str) -> int | None:
 
 
 def _factored(reduce: f.Reduce, written: set[str]) -> tuple[f.Reduce, f.Expr | None]:
-    """Split a sum of floats into the sum without the receiver's factors, and their product; None without such factors.
+    """Split a sum of floats into the sum without the receiver's factors, and their product; None if there are no such
+    factors.
     """
     if reduce.name != "sum" or reduce.user or reduce.default is not None or reduce.body.type not in (F32, F64):
         return reduce, None

@@ -227,7 +227,7 @@ class Apply(Statement):
         op: "=" or an update operator ("+=", ...).
         value: the new value, or the operand of the update.
         keyword: whether the word `apply` is there; if not, this is a mistake.
-        domain: the domain of a `for` without a reduction, which is a mistake; None without such a `for`.
+        domain: the domain of a `for` without a reduction, which is a mistake; None if there is no such `for`.
         cond: the condition of that `for`; None if it has none.
     """
 

@@ -86,7 +86,7 @@ class RankGpuMachine(GroupMachine):
         return None
 
     def same(self, slots: Sequence[str], kept: object) -> bool:
-        """Whether vertex arrays have the same bits as a copy on all ranks."""
+        """Whether, on all ranks, vertex arrays have the same bits as a copy."""
         return summed(self._transport, [int(not super().same(slots, kept))], "repeated states")[0] == 0
 
     # ------------------------------------------------------------------------------------------- reductions

@@ -18,7 +18,8 @@ def error_form(error: BaseException, rank: int) -> dict[str, str]:
 
 
 def first_error(forms: Iterable[Mapping[str, str]]) -> VlangError | None:
-    """The error of the rank that failed first, from the forms of all ranks in rank order; None without errors."""
+    """The error of the rank that failed first, from the forms of all ranks in rank order; None if no rank has an error.
+    """
     # Ranks that fail only because another one has failed raise ClusterError.
     for one in sorted(forms, key=lambda form: form["class"] == ClusterError.__name__):
         kind = getattr(errors, one["class"], ClusterError)

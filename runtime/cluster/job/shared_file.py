@@ -1,6 +1,6 @@
 """A page file of a graph for all ranks on one machine. One of these ranks writes the file with bounded memory.
 
-Therefore each rank needs memory only for its own rows. This holds for every source of a graph: text, Parquet, a
+Therefore each rank needs memory only for its own rows. This method works for every source of a graph: text, Parquet, a
 generator, or standard input, which mpiexec passes to one rank only.
 """
 
@@ -51,7 +51,7 @@ def stamp_of(path: str) -> list[int] | None:
 
 
 def scratch_folder() -> Path:
-    """Create a folder that is removed when this process ends. Also removes the folders of killed processes."""
+    """Create a folder that is removed when this process ends. The call also removes the folders of killed processes."""
     for one in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         with suppress(OSError):
             if one.stat().st_uid == os.geteuid() and not one.is_symlink() and _locked(one) >= 0:

@@ -73,7 +73,7 @@ def run_job(
         command, environ: as returned by `job_of`.
         restarts: the maximum number of restarts.
         say: called with a sentence for the user at each restart.
-        out, err: the files for the output of the job; None for the output of this process.
+        out, err: the files for the output of the job; None if the job writes to the output of this process.
     """
     with tempfile.TemporaryDirectory(prefix="vlang-job-") as folder:
         ended = Path(folder) / "ended"

@@ -31,7 +31,7 @@ class Letter:
         call: the number of the exchange.
         sender: the rank that sends.
         part, parts: the number of this part from 0, and the number of all parts.
-        place: the place of the sender in the run. If the sender has failed, FAILED followed by the reason.
+        place: the place of the sender in the run. If the sender has failed, the place is FAILED followed by the reason.
         data: the bytes of this part.
     """
 

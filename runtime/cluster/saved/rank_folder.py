@@ -1,4 +1,5 @@
-"""The folder of the checkpoints of several ranks. It has a subfolder for each rank with the last two generations.
+"""The folder of the checkpoints of several ranks. The folder has a subfolder for each rank with the last two
+generations.
 
 A generation is valid only if every rank has written its part. No rank begins a generation before all ranks have written
 the previous one. Therefore a job that is killed at any time leaves the last common generation in the folder.
@@ -104,7 +105,7 @@ def _name(rank: int) -> str:
 
 
 def _listed(one: Generation) -> tuple[str, int, int, int]:
-    """The file name of a generation of rank 0, its number, its stamp and its number of ranks.
+    """The file name, the number, the stamp and the number of ranks of a generation of rank 0.
 
     The stamp of a damaged file does not matter, because every rank finds this file damaged before it compares stamps.
     """

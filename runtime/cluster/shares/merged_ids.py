@@ -1,4 +1,4 @@
-"""The ids of all ranks together, of which each rank has found some."""
+"""Merges the ids that the ranks have found."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def merged_ids(transport: Transport, mine: VertexIds) -> tuple[VertexIds, NDArra
     """The ids of all ranks in increasing order, and the new number of each vertex of this rank.
 
     All ranks call this together, with ids that are all integers or all texts. The numbers, uint32[n], are None if they
-    are unchanged. None in place of both if there are negative ids and ids above 2^63 - 1.
+    are unchanged. Returns None instead of both if there are negative ids and ids above 2^63 - 1.
 
     Raises GraphError beyond 2^32 - 2 vertices.
     """
@@ -45,7 +45,7 @@ def merged_ids(transport: Transport, mine: VertexIds) -> tuple[VertexIds, NDArra
 
 
 def _merged_texts(transport: Transport, mine: VertexIds) -> tuple[VertexIds, NDArray[np.uint32]]:
-    """See `merged_ids`, for ids that are texts."""
+    """Does the same as `merged_ids` for ids that are texts."""
     coded = [text.encode("utf-8") for text in mine.values.tolist()]
     data = gathered(transport, np.frombuffer(b"".join(coded), np.uint8), "the texts of ids")
     sizes = gathered(transport, np.fromiter(map(len, coded), np.int64, len(coded)), "the lengths of ids")

@@ -49,7 +49,9 @@ class _Part:
     rule: tuple[int, int] | None
 
     def common(self) -> list[Any]:
-        """What must be equal on all ranks; else one process reads the file, and gives its messages."""
+        """The values that must be equal on all ranks. If they differ, one process reads the whole file and reports what
+        is wrong.
+        """
         edges = self.share.edges
         odd = bool(edges.warnings or edges.kinds)
         return [odd, edges.ids.text, list(edges.columns), sorted(edges.left_out), self.share.directed, edges.notes[:1],
@@ -59,8 +61,8 @@ class _Part:
 def shared_graph(transport: Transport, spec: str, reading: Reading, threads: int | None) -> Graph | str:
     """The graph of a file or generator of which this rank reads a part; or the reason why one rank must read the whole.
 
-    All ranks call this together. Vertices, edges and their order are those of `Graph.read`. Whatever is wrong or
-    unusual in a file makes one process read it, whose messages name lines of the file.
+    All ranks call this together. Vertices, edges and their order are those of `Graph.read`. If something in a file is
+    wrong or unusual, one process reads the whole file, so that messages can name lines of the file.
 
     Args:
         transport: the transport of the rank.
@@ -104,7 +106,8 @@ def _read(transport: Transport, spec: str, reading: Reading, threads: int) -> tu
 
 
 def _joined(transport: Transport, spec: str, reading: Reading, part: _Part, threads: int | None) -> Graph | str:
-    """The graph of all parts; a reason if the counts of all parts ask for a closer look at the file."""
+    """The graph of all parts; or the reason why one rank must read the whole file, if the counts of all parts show one.
+    """
     share, edges = part.share, part.share.edges
     rows = summed(transport, [len(edges.src)], "the edges of all shares")[0]
     found = merged_ids(transport, edges.ids)
@@ -139,7 +142,7 @@ def _stored(
     transport: Transport, spec: str, read: Scanned, directed: bool, rule: tuple[int, int] | None, edges: EdgeList,
     notes: list[str], threads: int | None,
 ) -> Graph:
-    """The graph of the edges that this rank has kept, and of those of the other ranks."""
+    """The graph of the edges that this rank and the other ranks have kept."""
     values = dict(read.columns)
     columns = {name: _described(transport, column) for name, column in values.items()}
     left_out = dict(edges.left_out)
@@ -175,7 +178,9 @@ def _undirected(transport: Transport, read: Scanned) -> tuple[bool, Scanned, str
 def _widened(
     transport: Transport, columns: Mapping[str, NDArray[Any]]
 ) -> tuple[dict[str, NDArray[Any]], dict[str, np.dtype[Any]]]:
-    """The columns in the narrowest dtypes that hold the values of all ranks, and the dtypes as a reader has them."""
+    """The columns in the narrowest dtypes that hold the values of all ranks, and the dtypes that one reader of the
+    whole file would give them.
+    """
     mine = {name: (narrowed_dtype(name, values.dtype, [values] if len(values) else []).str, values.dtype.str)
             for name, values in columns.items()}
     every = [json.loads(text) for text in texts(transport, json.dumps(mine), "the types of columns")]

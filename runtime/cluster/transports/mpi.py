@@ -37,14 +37,17 @@ class Mpi:
     An exchange begins with a collective of short records. A record contains the place of the rank in the run, and
     messages of up to _INSIDE bytes. Longer messages follow as point-to-point messages. So ranks at different places in
     the run still call the same collective, and all of them get an error.
+
+    `comm` is the communicator of the ranks; by default, all ranks of the job. It is duplicated.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, comm: Any = None) -> None:
         from mpi4py import MPI  # optional
 
+        comm = comm or MPI.COMM_WORLD
         self._mpi: Any = MPI
-        self._comm: Any = MPI.COMM_WORLD.Dup()
-        self._watch = Watch(MPI.COMM_WORLD.Dup(), MPI)
+        self._comm: Any = comm.Dup()
+        self._watch = Watch(comm.Dup(), MPI)
         self.rank, self.size = int(self._comm.Get_rank()), int(self._comm.Get_size())
         shared = self._comm.Split_type(MPI.COMM_TYPE_SHARED)
         self.beside, self.lead = int(shared.Get_size()), int(shared.bcast(self.rank))

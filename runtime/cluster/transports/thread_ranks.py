@@ -1,4 +1,5 @@
-"""Ranks that are threads of one process, for tests. They exchange the same messages as ranks of MPI, but without MPI.
+"""Ranks that are threads of one process, for tests. These ranks exchange the same messages as ranks of MPI, but without
+MPI.
 """
 
 from __future__ import annotations

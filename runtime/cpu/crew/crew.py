@@ -114,7 +114,9 @@ class Crew:
 
 
 def _finished(process: int, end: Kernel, words: NDArray[np.int64], threads: list[Task[int]]) -> None:
-    """Stop the helpers of a crew. Also called when the crew itself is freed, for example after an interrupt."""
+    """Stop the helpers of a crew. The function is also called when the crew itself is freed, for example after an
+    interrupt.
+    """
     if process == os.getpid():
         end(words, len(threads))
 

@@ -58,7 +58,7 @@ class InMemory:
         return self._known[kind]
 
     def table(self, kind: str, columns: Columns) -> NDArray[np.uint64]:
-        """The page table of a pass. It stays valid during the whole run."""
+        """The page table of a pass. The table stays valid during the whole run."""
         adjacency = self._graph.adjacency(kind, tuple(name for name, _ in columns))
         return self.pages(kind).table([adjacency.column(name, DTYPES[dtype]) for name, dtype in columns])
 

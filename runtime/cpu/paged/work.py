@@ -104,7 +104,9 @@ def release(windows: Windows | None, tasks: Tasks) -> None:
 
 
 def in_windows(windows: Windows | None, tasks: Tasks, n: int) -> Iterator[tuple[Tasks, int]]:
-    """Yield tasks over all n vertices, with their cost: window by window, or all at once without windows."""
+    """Yield tasks over all n vertices, with their cost: one window at a time or, if there are no windows, all tasks at
+    once.
+    """
     if windows is None:
         yield tasks, n
         return

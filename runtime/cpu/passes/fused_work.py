@@ -33,7 +33,7 @@ class Ahead:
 
     @cached_property
     def frame(self) -> NDArray[np.uint64]:
-        """The frame as of the end of the current pass."""
+        """The frame with the state after the current pass."""
         return np.zeros_like(self._state.frame)
 
     @cached_property
@@ -88,7 +88,9 @@ class Ahead:
             state.point(SLOT_FUSED, self._control)
 
     def _moves_of(self, stage: StageSpec, inside: bool) -> NDArray[np.intp]:
-        """For each word of the frame after a pass, its place before: buffers swap. Arguments as for `aim`."""
+        """For each word of the frame after a pass, the index of the word in the frame before the pass. The two differ
+        because a pass swaps buffers. Arguments as for `aim`.
+        """
         assert stage.fused is not None
         slots = self._state.plan.slots
         pairs = [(f"field:{name}", f"next:{name}") for name in stage.swaps]

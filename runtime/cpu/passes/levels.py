@@ -92,7 +92,8 @@ class LevelLists:
         starts: int64[k + 1]; level k has the vertices short[starts[k]:starts[k + 1]].
         long: uint32, the indices of the long vertices in the table of long vertices, sorted by level.
         long_vertices: uint32, the numbers of the same vertices.
-        long_starts: int64[k + 1], as `starts`, for `long` and `long_vertices`.
+        long_starts: int64[k + 1]; level k has the entries long_starts[k] to long_starts[k + 1] - 1 of `long` and of
+            `long_vertices`.
     """
 
     short: NDArray[np.uint32]
@@ -125,7 +126,7 @@ class LastLevels:
         values: array[n], the values of the field during that sweep.
         chosen: bool[n], the vertices that took part.
         levels: the vertices of each level.
-        lists: the result of `Levels.lists` for each adjacency direction, by the id() of its pages.
+        lists: the result of `Levels.lists` for each adjacency direction, by the id() of the pages of the direction.
     """
 
     values: NDArray[Any]

@@ -143,7 +143,7 @@ class Passes:
     def full(self, stage: StageSpec, fused: bool = False) -> tuple[Stats, int]:
         """Run a stage over all vertices, with its fused work if `fused` is true.
 
-        Returns the counts and the edges traversed.
+        Returns the counts and the number of edges traversed.
         """
         self.pointed.follow(stage.pointer)
         if stage.domain is not None and stage.name not in self.blocks and self.freedoms.as_list():
@@ -164,7 +164,7 @@ class Passes:
         return self._counted(edges)
 
     def run_fused(self, stage: StageSpec, frame: NDArray[np.uint64]) -> None:
-        """Run the kernel with the fused work after a stage. Its frame has the state after the stage."""
+        """Run the kernel with the fused work after a stage. The frame of this kernel has the state after the stage."""
         assert stage.fused is not None
         self._in_windows(stage.fused.kernel, self._by_block, frame)
 
@@ -282,7 +282,9 @@ class Passes:
 
     # --------------------------------------------------------------- listed passes
     def some(self, stage: StageSpec, vertices: NDArray[Any], fresh: NDArray[Any]) -> tuple[Stats, int]:
-        """Update the messages of `fresh`, and run the stage over `vertices`; returns its counts and edges traversed."""
+        """Update the messages of the vertices `fresh`, and run the stage over `vertices`; returns the counts of the
+        stage and the number of edges traversed.
+        """
         self.pointed.follow(stage.pointer)
         if "messages" in stage.kernels:
             self.send(stage, Lists(fresh.astype(np.uint32), *(np.zeros(0, np.uint32),) * 2, shorts=len(fresh)))
@@ -304,7 +306,9 @@ class Passes:
 
     @traced("listed")
     def listed(self, stage: StageSpec, lists: Lists) -> tuple[Stats, int]:
-        """Run the stage over listed vertices; returns counts and edges traversed. The messages must be up to date."""
+        """Run the stage over listed vertices; returns the counts and the number of edges traversed. The messages must
+        be up to date.
+        """
         self.ahead.clear()
         self.pointed.follow(stage.pointer)
         if stage.domain is None:
@@ -331,7 +335,7 @@ class Passes:
         return self._counted(edges + long_edges)
 
     def _listed_vertices(self, stage: StageSpec, lists: Lists) -> tuple[Stats, int]:
-        """Run a stage that reads no edges over listed vertices. All of them are in the list `short`."""
+        """Run a stage that reads no edges over listed vertices. All listed vertices are in the list `short`."""
         self._stats[:] = 0
         self.state.point(SLOT_STATS, self._stats)
         self.state.frame[SLOT_LISTED] = 1

@@ -1,7 +1,7 @@
 """Lists of vertices: for each vertex v, the vertices whose field points at v. A change of the field rebuilds the lists.
 
 A pass along pointers pulls over these lists like a pass over edges. The same counting sort builds these lists and the
-rows of edges. Its time is proportional to the number of vertices.
+rows of edges. The time of the sort is proportional to the number of vertices.
 """
 
 from __future__ import annotations

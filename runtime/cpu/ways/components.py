@@ -1,8 +1,8 @@
 """Rule K: a loop that copies values over a symmetric relation runs as a search for connected components.
 
 The algorithm is Afforest (Sutton, Ben-Nun and Barak, Optimizing Parallel Graph Connectivity Computation via Subgraph
-Sampling, IPDPS 2018). Afforest links every vertex with two of its neighbours. Then it links the vertices outside the
-largest tree with all their neighbours. docs/internals/rule-k.md has the proof.
+Sampling, IPDPS 2018). Afforest links every vertex with two of its neighbours. Then Afforest links the vertices outside
+the largest tree with all their neighbours. The proof is in docs/internals/rule-k.md.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Components(CpuWay):
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
         """The bytes of the forest.
 
-        For edges in memory, also the bytes of a second neighbour per vertex and of the tasks.
+        If the edges are in memory, the result includes a second neighbour per vertex and the tasks.
         """
         return 4 * shape.n if shape.streamed else 8 * shape.n + 16 * shape.n
 

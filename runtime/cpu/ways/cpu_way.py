@@ -1,4 +1,6 @@
-"""The interface of an execution way of loops on the CPU. vlang.runtime.cpu.ways.ways lists the execution ways."""
+"""The interface of an execution way of loops on the CPU. The module vlang.runtime.cpu.ways.ways lists the execution
+ways.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ FULL = frozenset({"messages", "compute", "pull", "fused"})
 
 
 class Running(Protocol):
-    """The part of a machine that execution ways use. They access state, graph and threads through `passes`."""
+    """The part of a machine that execution ways use. The ways access state, graph and threads through `passes`."""
 
     passes: Passes
     options: Options
@@ -84,7 +86,9 @@ class CpuWay(ABC):
         return frozenset()
 
     def beside(self, loop: LoopSpec, plan: Plan, options: Options) -> Sequence[Beside]:
-        """The kernels of this way that are not part of the plan. There are none if the loop can never run this way."""
+        """The kernels of this way that are not part of the plan. The result has no kernels if the loop can never run
+        this way.
+        """
         return ()
 
     def directions(self, loop: LoopSpec) -> tuple[str, ...]:
@@ -115,7 +119,9 @@ def asked_otherwise(options: Options) -> str:
 
 
 def on_disk(graph: Counts, why: str) -> str:
-    """The reason, ending with `why`, why a way cannot run over streamed pages; "" if the edges are in memory."""
+    """The reason why a way cannot run over streamed pages, as a text that ends with `why`; "" if the edges are in
+    memory.
+    """
     return f"the edges are on disk, and {why}" if graph.streamed else ""
 
 

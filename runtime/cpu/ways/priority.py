@@ -1,7 +1,7 @@
 """Loops in priority order on the CPU (rule O).
 
 One call of a kernel empties many buckets and updates values in place. The final state is the same as for supersteps.
-vlang.runtime.plan.layouts.order_words defines the layout of the arrays that workers share.
+The module vlang.runtime.plan.layouts.order_words defines the layout of the arrays that workers share.
 """
 
 from __future__ import annotations
@@ -328,8 +328,8 @@ def _packed(stage: StageSpec, graph: Graph, out: Adjacency) -> PackedEdges | Non
 def runs_of(n: int, workers: int) -> int:
     """The number of runs (blocks of entries) in the pool for n vertices.
 
-    The pool has room for stale entries, because a vertex may be in several buckets. It also has room for the runs that
-    each worker has begun.
+    The pool has room for stale entries, because a vertex may be in several buckets. The pool also has room for the runs
+    that each worker has begun.
     """
     return 4 * n // ORDER_RUN + workers * (ORDER_BUCKETS + 1 + ORDER_GRANT) + ORDER_GRANT
 

@@ -136,7 +136,7 @@ class Push(CpuWay):
         return [f"pushes: into {where}"]
 
     def beside(self, loop: LoopSpec, plan: Plan, options: Options) -> Sequence[Beside]:
-        """The kernels that update fields after a superstep. They are loaded when they are first needed."""
+        """The kernels that update fields after a superstep. These kernels are loaded when they are first needed."""
         stage = push_stage(loop)
         return () if stage is None or "push" not in stage.ways else [Beside(queue_kernels(), ())]
 
@@ -319,7 +319,7 @@ class PushLoop(FrontierLoop):
         self._frontier = _Frontier(entries, active, edges)
 
     def _found(self) -> None:
-        """Make the vertices that changed in a push the frontier."""
+        """Take the vertices that changed in a push as the next frontier."""
         entries, active, edges = self._counts.tolist()
         self._queues.reverse()
         self._frontier = _Frontier(entries, active, edges)

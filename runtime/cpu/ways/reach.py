@@ -3,8 +3,8 @@
 The frontier is a bitmap. There are two kinds of supersteps for a wide frontier. In a push (top-down), every worker
 thread marks receivers in its own bitmap without atomic operations. Then the bitmaps are united. In a look (bottom-up),
 every unreached vertex searches its in-edges for a neighbour in the frontier. While the frontier is narrow, one call
-runs many supersteps with queues. vlang.runtime.plan.layouts.reach_words defines the layout of the arrays that workers
-share.
+runs many supersteps with queues. The module vlang.runtime.plan.layouts.reach_words defines the layout of the arrays
+that workers share.
 """
 
 from __future__ import annotations
@@ -92,7 +92,9 @@ class Reach(CpuWay):
         return (*super().directions(loop), *pushed_directions(loop))
 
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
-        """The bytes of bitmaps. For edges in memory, also of queues and, with several workers, one byte per vertex."""
+        """The bytes of bitmaps. If the edges are in memory, the result includes queues and, with several workers, one
+        byte per vertex.
+        """
         if shape.streamed:
             return (5 + threads) * shape.n // 8
         crew, narrow = min(threads, REACH_CREW), min(_NARROW + shape.n // 512, shape.n + 2 * shape.m + 1)
@@ -100,7 +102,7 @@ class Reach(CpuWay):
         return bitmaps + crew * (8 * narrow + 32 * (narrow + REACH_AHEAD)) + (shape.n if crew > 1 else 0)
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Loop | None:
-        """Begin the loop; returns None if vertices must run without new input, or a checkpoint lacks the frontier.
+        """Begin the loop; returns None if vertices must run without new input, or if the checkpoint has no frontier.
 
         Without saved flags, the frontier cannot be distinguished from other reached vertices, because all of them have
         values.
@@ -216,7 +218,7 @@ class ReachLoop(FrontierLoop):
             self._front(np.flatnonzero(self._start_flags & 1))
 
     def _front(self, vertices: NDArray[np.int64]) -> None:
-        """Make `vertices`, a part of the vertices with values, the frontier.
+        """Take `vertices`, a part of the vertices with values, as the frontier.
 
         The rest of the vertices with values have pushed already.
         """
@@ -273,7 +275,9 @@ class ReachLoop(FrontierLoop):
         return Done(self._active, "early-exit pull", int(counts[REACH_LOOKED]))
 
     def _found(self) -> NDArray[np.int64]:
-        """Make the vertices that were reached in this superstep the frontier; returns the counts of the superstep."""
+        """Take the vertices that were reached in this superstep as the next frontier; returns the counts of the
+        superstep.
+        """
         counts = self._counted()
         self._active, self._edges = counts[[REACH_ACTIVE, REACH_EDGES]].tolist()
         self._left -= self._active

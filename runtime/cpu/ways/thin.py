@@ -71,8 +71,8 @@ _WAIT = 64  # the maximum number of supersteps without an attempt
 def thin_stage(spec: LoopSpec) -> StageSpec | None:
     """The only step of a loop if thin supersteps can run it, that is, a pass that may skip vertices; otherwise None.
 
-    The result is None for a loop with `until`, because only Python code detects its last superstep. It is also None for
-    a pass with structures, which needs scratch memory of the workers.
+    The result is None for a loop with `until`, because only Python code detects its last superstep. The result is also
+    None for a pass with structures, which needs scratch memory of the workers.
     """
     stage = spec.steps[0] if len(spec.steps) == 1 else None
     if not isinstance(stage, StageSpec) or stage.notify is None or stage.domain is None or not stage.loop_end:
@@ -130,7 +130,8 @@ class ThinSupersteps:
     def _run(self, domain: Pages, against: Pages, rounds: int) -> tuple[NDArray[np.int64], Stats]:
         """Run up to `rounds` supersteps.
 
-        Returns the active vertices and the edges of each, int64[k, 2], and the counts.
+        Returns, for each superstep, the numbers of active vertices and of edges, int64[k, 2]; and the counts of the
+        last superstep.
         """
         passes, stage, skipping = self._passes, self._stage, self._skipping
         kernels = passes.kernels
@@ -165,7 +166,9 @@ class ThinSupersteps:
         return records[: control[THIN_RAN]], Stats(int(control[THIN_CHANGED]), int(control[THIN_ACTIVE]))
 
     def _swaps(self) -> NDArray[np.uint64]:
-        """For each field with two buffers, their addresses and the bytes per vertex; at least one row."""
+        """A table with a row for each field with two buffers: the addresses of the buffers, and the bytes per vertex.
+        The table has at least one row.
+        """
         arrays, n = self._passes.state.arrays, max(1, self._passes.graph.n)
         swaps = np.zeros((max(1, len(self._stage.swaps)), 3), np.uint64)
         for row, name in zip(swaps, self._stage.swaps):

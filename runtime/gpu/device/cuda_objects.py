@@ -64,7 +64,7 @@ class CudaKernel:
 
 
 class Guard:
-    """A context of calls to CUDA: selects the device if the process uses several, and converts errors to DeviceError.
+    """A context for calls to CUDA: selects the device if the process uses several, and converts errors to DeviceError.
 
     Args:
         gpu: the name of the device, for messages.

@@ -1,7 +1,7 @@
 """Uploads of pageable memory through page-locked buffers, each of which several threads fill.
 
-The driver can also copy pageable memory, but with a single thread (8.4 GB/s measured, on a link of 55 GB/s). It also
-blocks the caller until all earlier work of the stream has ended.
+The driver can also copy pageable memory, but with a single thread (8.4 GB/s measured, on a link of 55 GB/s). A copy of
+pageable memory by the driver also blocks the caller until all earlier work of the stream has ended.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 The kernels differ in how the edges of a row (the edges of one vertex) are distributed over lanes. For every kernel
 except "edge", the bits of a result depend only on the edges of the vertex, not on timing or page boundaries. "edge"
-combines contributions by atomic operations. Their order changes the bits of float sums, but not of integers, minima and
-maxima.
+combines contributions by atomic operations. The order of these operations changes the bits of float sums, but not the
+bits of integers, minima and maxima.
 
 The kernels are:
 - "thread": one thread processes a row (CSR-scalar; Bell, Garland, SC'09).
@@ -56,8 +56,8 @@ class Costs:
 
     Attributes:
         edge: cost per lane slot, by name of the kernel.
-        vertex: cost per vertex in addition to its edges, by name of the kernel. For virtual warps, the cost of each
-            lane of a vertex.
+        vertex: cost per vertex in addition to the cost of its edges, by name of the kernel. For virtual warps, this is
+            the cost per lane of a vertex.
         word: cost per edge of moving another 4 bytes of the contribution between lanes.
         search: cost per edge of finding the receiver, if the contribution reads the receiver.
         step: latency of a load that the next load depends on.

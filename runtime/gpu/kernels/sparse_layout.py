@@ -1,8 +1,8 @@
 """Kernel parameters and struct members of sparse supersteps, for the host; the kernels define the same layouts.
 
 The structs are defined in vlang/emit/cuda/skeletons/frontier.cuh, notify.cuh and relay.cuh. All members have 64 bits,
-and are in the same order in these files and in this module. tests/emit/test_layouts.py compares the members and the
-constants.
+and are in the same order in these files and in this module. The test tests/emit/test_layouts.py compares the members
+and the constants.
 """
 
 from __future__ import annotations

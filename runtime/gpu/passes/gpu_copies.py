@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
 
 from vlang.errors import OutOfMemory
 from vlang.records import dataclass
 from vlang.runtime.gpu.device.device import Buffer
 from vlang.runtime.plan.plan import THREADS
+from vlang.runtime.storage.state.remote import Remote
 
 if TYPE_CHECKING:
     from vlang.runtime.gpu.gpu_machine import GpuMachine
@@ -20,8 +23,9 @@ _COMPARING = 1024  # blocks of a kernel that compares arrays
 
 @dataclass(frozen=True)
 class _Copy:
-    """Copies of vertex arrays on the device."""
+    """Copies of the entries of vertex arrays over which passes run, on the device."""
 
+    slots: tuple[str, ...]
     buffers: tuple[Buffer, ...]
 
 
@@ -42,7 +46,7 @@ class GpuCopies:
             except OutOfMemory:
                 break
             machine.device.copy(buffers[-1].pointer, source, nbytes)
-        kept = _Copy(tuple(buffers))
+        kept = _Copy(tuple(slots), tuple(buffers))
         self._kept.append(kept)
         if len(buffers) == len(slots):
             return kept
@@ -55,6 +59,22 @@ class GpuCopies:
         self._kept.remove(kept)
         for buffer in kept.buffers:
             self._machine.device.free(buffer)
+
+    def remote(self, kept: object) -> Sequence[Remote]:
+        """The arrays of a copy, each with the entries over which passes run."""
+        assert isinstance(kept, _Copy)
+        machine = self._machine
+        (low, high), state = machine.span, machine.state
+
+        def array(slot: str, buffer: Buffer) -> Remote:
+            def fetch(target: NDArray[Any]) -> None:
+                if len(target):
+                    machine.device.download(target, buffer.pointer)
+
+            dtype = state.dtypes[slot]
+            return Remote(dtype, (high - low) * (machine.itemsize(slot) // dtype.itemsize), fetch)
+
+        return [array(slot, buffer) for slot, buffer in zip(kept.slots, kept.buffers)]
 
     def same(self, slots: Sequence[str], kept: object) -> bool:
         """Whether vertex arrays are equal, bit for bit, to a copy."""

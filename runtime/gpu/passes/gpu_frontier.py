@@ -126,11 +126,11 @@ class Control:
         return self._words[len(CONTROL) : end].reshape(done, 4)
 
     def spare(self, number: int) -> int:
-        """Return word `number` (0 to 255) of the records, as of the last `fetch`."""
+        """Return word `number` (0 to 255) of the records, as the last `fetch` read it."""
         return int(self._words[len(CONTROL) + number])
 
     def __getitem__(self, name: str) -> Any:
-        """Return the value of a word of the state, as of the last `fetch`."""
+        """Return the value of a word of the state, as the last `fetch` read it."""
         at = CONTROL.index(name)
         return self._words[at : at + 1].view(np.float64 if name in _FLOATS else np.uint64)[0].item()
 

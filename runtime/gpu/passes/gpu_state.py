@@ -208,6 +208,15 @@ class GpuState:
         dtype = np.dtype(np.float16) if name in self._halves else DTYPES[self.plan.scalars[name]]
         return self._mirror[slot : slot + 1].view(dtype)[0].item()
 
+    def scalar_bits(self) -> dict[str, int]:
+        """The 64 bits of every graph-level value, by name; waits until the queued kernels have ended."""
+        self.refresh()
+        return {name: int(self._mirror[self.plan.slots[f"scalar:{name}"]]) for name in self.plan.scalars}
+
+    def put_scalar_bits(self, name: str, bits: int) -> None:
+        """Store a graph-level value from its 64 bits."""
+        self._force(self.plan.slots[f"scalar:{name}"], bits)
+
     def array(self, slot: str) -> NDArray[Any]:
         """A copy of an array in host memory; waits until the queued kernels have ended."""
         result = self.device.host(self.lengths[slot], self.dtypes[slot])

@@ -88,8 +88,8 @@ REFERENCE = Rates()
 def rates_of(device: Device, text: str, edges: int) -> Rates:
     """Return the rates of a device, from the cache or from a measurement of some tenths of a second.
 
-    For a graph with few edges, the result is the reference rates. The same holds if there is no memory for the
-    measurement, which needs 64 MB on the host and 16 MB on the device.
+    For a graph with few edges, the result is the reference rates. The result is also the reference rates if there is no
+    memory for the measurement, which needs 64 MB on the host and 16 MB on the device.
 
     Args:
         device: the device to measure.

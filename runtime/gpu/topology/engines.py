@@ -65,7 +65,7 @@ def _measured_costs(
 ) -> tuple[Float64s, Float64s, Float64s]:
     """The seconds of each engine for the active edges of each page: whole, in place and packed; float64[P] each.
 
-    The CPU gathers rows while the rows gathered before are being copied.
+    The CPU gathers rows while earlier rows are being copied.
 
     Args:
         marks: the active edges.

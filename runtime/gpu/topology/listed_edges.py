@@ -193,7 +193,9 @@ class ListedEdges:
             yield recent, copied[number + 1] if number + 1 < len(order) else None
 
     def _order(self) -> Sequence[int]:
-        """Yield the parts, in alternating direction from pass to pass: a pass begins with the parts in the slots."""
+        """Yield the parts, forwards and backwards in alternate passes, so that a pass begins with the parts that are in
+        the slots.
+        """
         order = range(-(-self.count // self._edges))
         self._forward = not self._forward
         return order[::-1] if self._forward else order

@@ -34,7 +34,7 @@ class Table:
     Attributes:
         keys: the keys of the arrays that the `Use` lists.
         address: device address of u64[P, ROW_WORDS], the rows.
-        shards: int64[P], number of shards in each page; 0 without sharding.
+        shards: int64[P], number of shards in each page; 0 for a pass that uses no shards.
         most_cells: int64[P], for each page the maximum of vertices x replicas over its shards.
         layout: uint64[3, ROW_WORDS], for each pointer of a row: the bytes per edge, the offset in a slot, and the
             address in host memory.

@@ -7,8 +7,8 @@ are read into page-locked buffers (`vlang.runtime.gpu.topology.sides`), and copi
 
 Work that the caller queued on its stream before a call of `sweep` or `rows` runs before the kernels of the call. Work
 that the caller queues later runs after these kernels. Only copies of pages may start earlier, when their slot is free.
-A slot is overwritten only after the last work on it has ended. The row of a page changes only when the page moves. The
-change runs in the stream of the kernel that reads the row next.
+A slot is overwritten only after the last work on this slot has ended. The row of a page changes only when the page
+moves. The change runs in the stream of the kernel that reads the row next.
 """
 
 from __future__ import annotations
@@ -264,8 +264,8 @@ class Topology:
     ) -> tuple[Slot, Stream]:
         """Find or fill the slot of a page. Return the slot, and the stream to which its latest copy was issued.
 
-        `views` holds the page if it was read from disk. All arrays of such a page are copied, so that another `Use`
-        does not read the page again.
+        `views` holds the page if it was read from disk. All arrays of a page from disk are copied, so that another
+        `Use` does not read the page again.
         """
         slot = self._slots.find(part.page)
         work = self._cached

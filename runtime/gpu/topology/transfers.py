@@ -50,7 +50,7 @@ class Marks:
             entries.
         edges: int64[P], the number of edges of active vertices in each page.
         heavy: int64[P], how many of these vertices or entries have so many edges that a whole warp processes each.
-        lines: int64[P], the lines of 128 bytes that hold the neighbours of these edges.
+        lines: int64[P], the number of memory lines of 128 bytes that hold the neighbours of these edges.
         rest: the number of active vertices without edges.
     """
 
@@ -144,7 +144,8 @@ class Packing:
 
 
 def worth_copying(edges: int, vertices: int, edge_bytes: int, link: Link, packing: Packing | None = None) -> int:
-    """The number of active edges from which finding the needed pages and sorting the queue by page save time.
+    """The smallest number of active edges for which it saves time to find the needed pages and to sort the queue by
+    page.
 
     In the order of the queue, rows are at random places, and the first access to each row misses the device's
     translation caches. In the order of pages, this first access rarely misses, or whole pages are copied. Active

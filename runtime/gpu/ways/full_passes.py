@@ -300,7 +300,9 @@ class FullPasses:
         return choose_pages(topology, use_name(kind, stage), marks, asked, options.switching == "published")
 
     def sorted_queue(self, kind: str, stage: StageSpec | None, queue: int, count: int, target: int) -> Sliced:
-        """Sort a queue by the page and the transfer of its edges (see `SparseMachine`)."""
+        """Sort the entries of a queue by the page of their edges, and by the transfer of this page (see
+        `SparseMachine`).
+        """
         topology, options, name = self.topologies[kind], self.machine.options, use_name(kind, stage)
         packer = self._packer(kind, name)
         marks = mark_items(topology, queue, count, queued=True)

@@ -119,8 +119,8 @@ def in_place(spec: LoopSpec, options: Options) -> bool:
 
     A loop whose result does not depend on the order of updates (rule A) runs in place, because it then needs fewer
     supersteps for the same final state. There are two exceptions. A loop whose supersteps are limited by the caller
-    does not run in place. A loop with a uniform frontier (rule X2) does not either, because its frontier is uniform
-    only between whole supersteps; skipping final vertices saves more time.
+    does not run in place. A loop with a uniform frontier (rule X2) does not run in place either: its frontier is
+    uniform only between whole supersteps, and skipping final vertices saves more time.
     """
     frontier = any(stage.gpu is not None and stage.gpu.early == "frontier" for stage in spec.stages)
     return spec.asynchronous and not frontier and (options.asynchronous or options.max_rounds is None)
@@ -142,11 +142,12 @@ class GpuLoop:
         self._in_place = in_place(spec, options)
         for stage in spec.stages:
             machine.in_place(stage, self._in_place)
-        for name in spec.sent:
-            machine.fill(spec.slot("sent", name), 0)
         active = spec.slot("work", "active")
-        if active in machine.state.buffers:
-            machine.fill(active, 1)
+        if start is None or not start.placed:
+            for name in spec.sent:
+                machine.fill(spec.slot("sent", name), 0)
+            if active in machine.state.buffers:
+                machine.fill(active, 1)
         self._skipping: dict[str, NotifyPull] = {}
         if skips:
             self._skipping = {

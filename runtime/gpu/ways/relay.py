@@ -99,8 +99,9 @@ class Relay:
     def room(self, done: int, asked: int | None) -> int:
         """The maximum number of supersteps in the next launch, after `done` supersteps.
 
-        If a loop might never end, the engine compares states at intervals to find a repetition (see CycleWatch). It
-        copies the state after 1, 2, 4, 8, ... supersteps, so a launch ends at the next of these numbers at the latest.
+        If a loop might never end, the engine compares states at intervals to find a repetition (see CycleWatch). The
+        engine copies the state after 1, 2, 4, 8, ... supersteps, so a launch ends at the next of these numbers at the
+        latest.
         """
         most = min(_ROWS, asked or _ROWS)
         if self._spec.asynchronous or self._spec.limit is not None:

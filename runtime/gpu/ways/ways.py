@@ -68,7 +68,8 @@ def candidates(ways: Sequence[Way], loop: LoopSpec, graph: Graph, options: Optio
 
 
 def read_by(ways: Sequence[Way], plan: Plan, graph: Graph, options: Options) -> set[str]:
-    """The adjacency directions whose edges blocks or loops read more than once. All ways in which a loop may run count.
+    """The adjacency directions whose edges are read more than once, by blocks or loops. All ways in which a loop may
+    run count.
 
     A pass that runs once, such as a `require`, does not count: it copies each of its pages once in any case.
 

@@ -207,7 +207,7 @@ def _of_arrow(file: Any, columns: Sequence[str]) -> Iterator[Any]:
 
 
 def _hold(size: int, what: str) -> object:
-    """Count the memory that pyarrow uses in a memory budget; None means no budget. Raises OutOfMemory."""
+    """Count the memory that pyarrow uses towards a memory budget; None means no budget. Raises OutOfMemory."""
     return None if ledger.limit is None else hold(size, what)
 
 

@@ -25,7 +25,7 @@ class Column:
 
     Attributes:
         dtype: the stored dtype.
-        low, high: the smallest and the largest value; 0, 0 without edges.
+        low, high: the smallest and the largest value; 0, 0 if there are no edges.
         coding: converts the integers of names or times to the integers that the program uses; None if the program reads
             the stored values.
     """

@@ -16,7 +16,8 @@ class Share:
         edges: the edges, read as directed ones; the ids are those that occur in them.
         directed: the direction that the file declares.
         why: the reason for this direction, for the notes.
-        doubtful: counts of the edges of the whole file with which it may not be a list of edges, or needs a warning.
+        doubtful: if the number of edges of the whole file is one of these numbers, the text may be no list of edges, or
+            needs a warning.
         declared: the numbers of vertices and edges that the file declares; None if it declares none.
     """
 

@@ -113,7 +113,8 @@ class TextVertexIds(VertexIds):
         return VertexIds, (self.values,)
 
     def check(self) -> bool:
-        """Whether all texts are UTF-8, and each is greater than the one before. A part at a time is in memory."""
+        """Whether all texts are UTF-8, and each is greater than the one before. Only one part at a time is in memory.
+        """
         before = None
         for first in range(0, self.count, FEW):
             try:

@@ -158,7 +158,7 @@ class ListFormat(GraphFormat):
             path: the file.
             asked: the options for reading, of which `directed` is not used.
             workers: the threads to use.
-            place, parts: the number of the share, from 0, of so many equal shares.
+            place, parts: which share to read: number `place`, from 0, of `parts` equal shares.
         """
         return None
 
@@ -214,7 +214,7 @@ class StoredEdges:
     Attributes:
         listed: the edges, the ids and the notes.
         dtypes: the dtype of each column, which may be narrower than the dtype of its array.
-        rule: the rule that computes the column `weight`; None without one.
+        rule: the rule that computes the column `weight`; None if there is no rule.
         sorted: whether the edges are in the order of the rows that the graph would have in memory.
         fresh: whether the file is a list of edges, not a graph that vlang saved; the notes of a saved graph already say
             what was kept.

@@ -54,7 +54,8 @@ class _Gap(ListFormat):
     def recognises(self, beginning: Beginning) -> bool:
         """Whether the counts at the beginning agree with the size of the file.
 
-        If they do not, a file whose name ends in .sg or .wsg counts as a damaged file of this format.
+        If the counts do not agree with the size, a file whose name ends in .sg or .wsg counts as a damaged file of this
+        format.
         """
         return beginning.bytes[:1] in (b"\0", b"\1") and \
             (_layout(beginning.bytes, beginning.size) is not None or beginning.path.suffix in _NAMES)

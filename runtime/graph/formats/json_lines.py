@@ -1,4 +1,5 @@
-"""The format of JSON lines (.jsonl): one object for each edge. pyarrow parses the text, window by window."""
+"""The format of JSON lines (.jsonl): one object for each edge. The library pyarrow parses the text, window by window.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +57,9 @@ class _JsonLines(ListFormat):
         return read_table(_JsonTable(path, asked.ends, space.window_for(1)), asked, workers, space)
 
     def estimate(self, path: Path, asked: Asked, threads: int) -> Shape | None:
-        """An estimate from the length of the first lines. None for several files or a compressed file."""
+        """An estimate of the shape of the graph from the length of the first lines. None for several files or a
+        compressed file.
+        """
         beginning = Beginning(path)
         lines = beginning.bytes.split(b"\n")[:-1]
         if not lines or beginning.text is not beginning.bytes:

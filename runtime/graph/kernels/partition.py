@@ -35,7 +35,8 @@ def tally_edges(rows: Any, others: Any, first: Any, last: Any, flags: Any, count
     Args:
         rows, others: u32, the two ends of each edge.
         first, last: the range of edges.
-        flags: MIRROR counts both directions, self-loops once; NO_LOOPS leaves self-loops out.
+        flags: a bit mask: with MIRROR, an edge counts in both directions, and a self-loop once; with NO_LOOPS,
+            self-loops do not count.
         counts: u32, one counter per row, increased by the call.
     """
     loops = np.int64(0)

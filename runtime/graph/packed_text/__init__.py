@@ -58,7 +58,7 @@ def packing_of(begin: bytes) -> Packing | None:
 
 
 class _Gzip:
-    """Decompresses a gzip file (RFC 1952) of one or several members. zlib checks lengths and checksums."""
+    """Decompresses a gzip file (RFC 1952) of one or several members. The library zlib checks lengths and checksums."""
 
     magic = b"\x1f\x8b"
 

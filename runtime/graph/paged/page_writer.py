@@ -58,7 +58,7 @@ class IdTable:
         kind: the kind of ids: consecutive, signed, unsigned or text.
         base: the smallest id if ids are consecutive, else 0.
         sections: the arrays to store: IDS, or ID_BYTES and ID_ENDS, or none for consecutive ids.
-        ends: the first and the last id; (None, None) without vertices.
+        ends: the first and the last id; (None, None) if there are no vertices.
     """
 
     kind: IdKind
@@ -147,7 +147,8 @@ class PageWriter:
             columns: name -> dtype of each edge column.
             directed: False if every edge is stored in both directions.
             layout: "ids", "degree" or "hubs".
-            disks: folders for the stripes; each stripe holds every len(disks)-th page. () for a single file.
+            disks: folders for the stripes; each stripe holds every len(disks)-th page. The value () means a single
+                file.
             page_bytes: the size in bytes at which a page ends and the next one begins.
 
         Raises:

@@ -77,7 +77,7 @@ def choose_ends(
 
 
 def _asked(path: Path | str, end: str, asked: str | None, header: Sequence[str], width: int) -> int | None:
-    """The index of the column that an option gives; None without the option."""
+    """The index of the column that an option gives; None if the option is not given."""
     if asked is None:
         return None
     if asked in header:

@@ -24,7 +24,7 @@ from vlang.runtime.graph.read.source import TextFile
 from vlang.runtime.graph.read.table import Table
 from vlang.runtime.graph.read.text_errors import problem, shortened
 
-__all__ = ["doubts", "refuse_by_head", "refuse_by_rows", "refuse_second_header"]
+__all__ = ["doubts", "name_says", "refuse_by_head", "refuse_by_rows", "refuse_second_header"]
 
 _ANYWAY = "; if these are edges, a header such as `source target` before them"
 _WIDE = 4  # minimum number of columns of a square of numbers that counts as a matrix
@@ -39,6 +39,13 @@ _NAMED = {
 }
 """The format that the suffix of a file name indicates, for suffixes of files that are not plain lists of edges."""
 _MANY = 10  # lines of another length than the first line that are sufficient evidence if a part of the file is unknown
+
+
+def name_says(path: Path) -> str:
+    """A clause that names the format which the suffix of a text file indicates; "" if there is none."""
+    suffix = path.suffix.lower()
+    return f"the name ends in {suffix}, as if the file were {_NAMED[suffix]}, and the file is a text" \
+        if suffix in _NAMED else ""
 
 
 def refuse_by_head(file: TextFile, table: Table) -> None:
@@ -101,7 +108,7 @@ def refuse_second_header(file: TextFile, table: Table, ends: EndColumns, read: S
 
 
 def _next_line(file: TextFile, table: Table) -> tuple[Path, int | None]:
-    """The file and the number of the first line after the header that repeats the text of the header."""
+    """The file of the first line after the header that repeats the header, and the number of this line."""
     number, wanted, path, first = 0, table.first.text.encode(), file.path, table.first.number
     for window in file.windows(_WINDOW):
         if window.part is not None:
@@ -125,10 +132,8 @@ def doubts(file: TextFile, head: Head, table: Table, read: Scanned, asked: Asked
         asked: the options.
     """
     at = f"{file.path}, line"
-    suffix = file.path.suffix.lower()
-    if suffix in _NAMED:
-        yield (f"{file.path}: the name ends in {suffix}, as if the file were {_NAMED[suffix]}, and the file is a text; "
-               "each line is read as an edge")
+    if clause := name_says(file.path):
+        yield f"{file.path}: {clause}; each line is read as an edge"
     places: dict[str, list[int]] = defaultdict(list)
     for column, name in enumerate(table.header, 1):
         places[name].append(column)

@@ -55,7 +55,7 @@ class FileShare(TextFile):
 
 
 class PartsShare(TextParts):
-    """Consecutive files of the part files of a text; `head` has the first lines of the first file of all."""
+    """Consecutive files of the part files of a text; `head` has the first lines of the first of all files."""
 
     def __init__(self, path: Path, files: Sequence[Path], place: int, parts: int) -> None:
         """Choose files by their sizes. Raises DiskError.
@@ -63,7 +63,7 @@ class PartsShare(TextParts):
         Args:
             path: the folder or the glob.
             files: its files.
-            place, parts: the number of the share, from 0, of so many shares.
+            place, parts: which share to open: number `place`, from 0, of `parts` equal shares.
         """
         super().__init__(path, files)
         ends = np.cumsum([part.size for part in self._parts])
@@ -106,7 +106,7 @@ class _Range(FileIO):
 
 
 def _nothing(path: Path) -> Window:
-    """A window without text, after which the next file or share of a text begins without the lines before its data."""
+    """A window without text, which marks the beginning of the next file or share of a text."""
     return Window(np.zeros(READ_AHEAD, np.uint8), 0, 1e-9, part=path)
 
 

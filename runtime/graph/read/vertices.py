@@ -123,7 +123,7 @@ def _of_file(file: TextFile, workers: Workers, space: Space) -> Vertices:
 
 
 def header_of(file: TextFile) -> tuple[str, ...]:
-    """The names of the columns in a text of vertices, without the column of ids; () without a header."""
+    """The names of the columns in a text of vertices, without the column of ids; () if there is no header."""
     table, column = _table(file)
     return tuple(name for i, name in enumerate(table.header) if i != column)
 
@@ -174,7 +174,7 @@ def _table(file: TextFile) -> tuple[Table, int]:
 def _scan(
     file: TextFile, table: Table, column: int, values: int | None, workers: Workers, space: Space, type_: str = ""
 ) -> Scanned:
-    """Scan the column of ids as sources of edges, and a column of values.
+    """Scan the column of ids as if they were sources of edges, and a column of values.
 
     Args:
         file, workers, type_: see `column_of`.

@@ -1,7 +1,8 @@
 """Page files (.vg): a graph on disk in pages that are read, checked and used one by one.
 
 `form` defines the binary layout, `header` reads and checks the header, and `directory` reads and checks the directory
-of the pages of one adjacency direction. Callers use `page_file`. docs/internals/page-file.md describes the format.
+of the pages of one adjacency direction. Callers use `page_file`. The format is described in
+docs/internals/page-file.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The binary layout of a page file: magic numbers, the header, kinds of sections, and the offsets of a page's arrays.
 
-All numbers are little-endian. docs/internals/page-file.md describes every byte.
+All numbers are little-endian. Every byte is described in docs/internals/page-file.md.
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from vlang.records import dataclass
 from vlang.runtime.storage.memory import PAGE, empty, page_aligned
+from vlang.runtime.storage.state.remote import Remote, in_memory
 from vlang.runtime.storage.state.windows import Windows, in_parts
 from vlang.runtime.threads.workers import on_threads
 
@@ -68,7 +69,7 @@ class _Layout:
     The checksums are zeros until the caller stores them as item 4 of each entry.
     """
 
-    def __init__(self, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    def __init__(self, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any] | Remote]) -> None:
         self._about = about
         self.entries: list[list[Any]] = [
             [name, f"{array.dtype.kind}{array.dtype.itemsize}", len(array), 1 << 62, "0" * 32]
@@ -94,7 +95,7 @@ class Image:
 
     Args:
         about: the caller's part of the description, of types that JSON supports.
-        arrays: one-dimensional arrays by name.
+        arrays: one-dimensional arrays by name. Remote arrays are copied straight into the image.
         buffer: uint8, the buffer of an earlier image, which is reused if it is large enough; or None.
         threads: the number of threads that copy the arrays.
 
@@ -104,7 +105,7 @@ class Image:
     """
 
     def __init__(
-        self, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], buffer: NDArray[np.uint8] | None = None,
+        self, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any] | Remote], buffer: NDArray[np.uint8] | None = None,
         threads: int = 1,
     ) -> None:
         self._layout = _Layout(about, arrays)
@@ -113,14 +114,18 @@ class Image:
         self.buffer[: _HEAD.size] = 0
         self._copy(list(arrays.values()), threads)
 
-    def _copy(self, arrays: Sequence[NDArray[Any]], threads: int) -> None:
+    def _copy(self, arrays: Sequence[NDArray[Any] | Remote], threads: int) -> None:
         parts: list[tuple[NDArray[np.uint8], NDArray[np.uint8]]] = []
         for entry, array in zip(self._layout.entries, arrays):
-            source, first = np.ascontiguousarray(array).view(np.uint8), int(entry[3])
+            first, last = int(entry[3]), int(entry[3]) + array.nbytes
+            self.buffer[last : _up(last)] = 0
+            if isinstance(array, Remote):
+                array.fetch(self.buffer[first:last].view(array.dtype))
+                continue
+            source = np.ascontiguousarray(array).view(np.uint8)
             for low in range(0, len(source), _CHUNK):
                 high = min(len(source), low + _CHUNK)
                 parts.append((self.buffer[first + low : first + high], source[low:high]))
-            self.buffer[first + len(source) : _up(first + len(source))] = 0
         if len(parts) > 1:
             on_threads(threads, lambda part: np.copyto(*part), parts)
         else:
@@ -143,8 +148,8 @@ class Image:
 class FileImage:
     """A copy of a state in the state file itself. The constructor copies the arrays, and `write` completes the file.
 
-    The constructor reserves the disk space first. It takes no memory for the arrays, and releases each window of an
-    array that it has copied. An error of the constructor removes the file.
+    The constructor reserves the disk space first. The constructor takes no memory for the arrays, and releases each
+    window of an array that it has copied. An error of the constructor removes the file.
 
     Args:
         about: the caller's part of the description, of types that JSON supports.
@@ -156,7 +161,7 @@ class FileImage:
     """
 
     def __init__(
-        self, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], path: Path, windows: Windows,
+        self, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any] | Remote], path: Path, windows: Windows,
     ) -> None:
         self._layout = _Layout(about, arrays)
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -165,7 +170,7 @@ class FileImage:
             os.posix_fallocate(self._file, 0, self._layout.size)
             for entry, array in zip(self._layout.entries, arrays.values()):
                 at = int(entry[3])
-                for part in in_parts(windows, array):
+                for part in in_parts(windows, in_memory(array)):
                     _write(self._file, np.ascontiguousarray(part).view(np.uint8), at)
                     at += part.nbytes
         except BaseException:  # also for an interrupt

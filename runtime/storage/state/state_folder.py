@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from vlang.errors import CheckpointError, DiskError
 from vlang.records import dataclass
+from vlang.runtime.storage.state.remote import Remote
 from vlang.runtime.storage.state.state_file import Damaged, FileImage, Foreign, Image, StateFile, StateSource
 from vlang.runtime.storage.state.windows import Windows
 
@@ -73,8 +74,9 @@ class StateFolder:
         self.number = 0
         try:
             self._lock = self._opened()
-        except OSError as error:
-            raise DiskError(f"cannot keep checkpoints in {self.shown}: {reason(error)}") from error
+        except OSError as error:  # ENOENT in places such as /proc: elsewhere, missing folders are created
+            why = "no folder can be created there" if error.errno == errno.ENOENT else reason(error)
+            raise DiskError(f"cannot keep checkpoints in {self.shown}: {why}") from error
 
     def _opened(self) -> int:
         """Create the folder and lock it; returns the descriptor that holds the lock."""
@@ -142,7 +144,9 @@ class StateFolder:
         """The number of the next generation."""
         return self.number + 1
 
-    def image(self, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], windows: Windows) -> FileImage:
+    def image(
+        self, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any] | Remote], windows: Windows
+    ) -> FileImage:
         """Copy the arrays into the file of the next generation, which `write` completes. Raises OSError."""
         return FileImage(about, arrays, self.path / _NEXT, windows)
 

@@ -62,7 +62,9 @@ def test_a_graph_without_the_column() -> None:
 
 
 def test_loop_variables_have_no_names_of_types() -> None:
-    """A variable `i8` would hide the type in the whole kernel. The numbers depend on the rest of the expression."""
+    """A variable `i8` would hide the type in the whole kernel. The numbers in the names of variables depend on the rest
+    of the expression.
+    """
     parts = " + ".join(f"count(w.outdegree > {k} for w in common(self, u))" for k in range(3))
     text = compile(f"program p\nvertex x: int = sum({parts} for u -- self)\n").explain("numba")
     assigned = set(re.findall(r"\b(\w+), j\d+ = next_common", text))

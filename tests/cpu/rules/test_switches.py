@@ -1,6 +1,6 @@
 """Optimisations are switched off one by one: the plan shows that the optimisation is off, and results do not change.
 
-The same holds for sweeps whose messages come from one level.
+Results do not change either for sweeps whose messages come from one level.
 """
 
 from __future__ import annotations

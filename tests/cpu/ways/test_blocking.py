@@ -64,8 +64,8 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def several_ranges(rng: np.random.Generator) -> Graph:
-    """Return a graph over three ranges of senders. It has long vertices, and rows of 0 to a few hundred edges per
-    block.
+    """Return a graph over three ranges of senders. The graph has long vertices, and rows of 0 to a few hundred edges
+    per block.
     """
     n = 2 * BLOCK_MOST + int(rng.integers(1, BLOCK_MOST))
     hubs = rng.integers(0, n, 12)

@@ -1,6 +1,6 @@
 """Loops with a uniform frontier (rule X2) on the CPU have the same bits, rounds and active vertices as a pull.
 
-This holds for every method by which a superstep may run.
+The bits, rounds and active vertices are the same for every method by which a superstep may run.
 """
 
 from __future__ import annotations

@@ -34,8 +34,8 @@ def test_notify_by_cost() -> None:
 
 
 def test_notify_counts_what_the_receivers_pull() -> None:
-    """The cost of notify-pull includes the rows that the receivers pull. 55,000 active vertices of degree 32 notify
-    most of 2^20 vertices, so that nearly all edges would be read twice.
+    """The cost of notify-pull includes the rows that the receivers pull. In this test, 55,000 active vertices of degree
+    32 notify most of 2^20 vertices, so that nearly all edges would be read twice.
     """
     n, degree = 1 << 20, 32
     uniform = Receivers.of(np.full(n, degree, np.uint32))

@@ -110,8 +110,8 @@ def _build(sources: Mapping[str, str], arguments: Sequence[str], suffix: str) ->
 
 @cache
 def runtime_library() -> Path:
-    """Return the library of the scheduler, compiled once. It works with every sanitizer, and all kernel libraries of a
-    process share it.
+    """Return the library of the scheduler, compiled once. The library works with every sanitizer, and all kernel
+    libraries of a process share it.
     """
     sources = {name: (_HERE / name).read_text() for name in ("emulation.cpp", "meetings.h", "lanes.h", "fibers.h")}
     flags = ("-O2", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared")
@@ -119,7 +119,7 @@ def runtime_library() -> Path:
 
 
 def _sources(text: str, entries: Mapping[str, str]) -> dict[str, str]:
-    """Return the source files of a library. Their line numbers are the same as in the text."""
+    """Return the source files of a library. The line numbers of these files are the same as in the text."""
     assert all(re.fullmatch(r"\w+", name) for name in entries)
     tail = "".join(f"EMULATED_ENTRY({name})\n" for name in entries)
     body = "\n".join((f'#include "emulation.h"\n#line 1 "kernels.cu"\n{text}', *entries.values(), tail))

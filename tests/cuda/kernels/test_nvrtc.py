@@ -1,4 +1,4 @@
-"""NVRTC compiles every GPU text for four architectures without a warning. This needs no GPU."""
+"""NVRTC compiles every GPU text for four architectures without a warning. The compilation needs no GPU."""
 
 from __future__ import annotations
 

@@ -184,7 +184,7 @@ def saturated(values: Array) -> int:
 
 
 def reduced(name: str, values: Array) -> Any:
-    """Return the expected reduction of values. min and max ignore NaN, and -0.0 is less than 0.0."""
+    """Return the expected reduction of values. The reductions min and max ignore NaN, and -0.0 is less than 0.0."""
     ufunc = {"add": np.add, "mul": np.multiply, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
              "any": np.maximum, "all": np.minimum}.get(name)
     if name == "mul" and values.dtype.itemsize == 8 and values.dtype.kind in "iu":

@@ -206,8 +206,8 @@ def test_pages_and_launches_do_not_change_bits(struct: str) -> None:
 
 
 def test_bits_are_those_of_the_edges_in_order() -> None:
-    """The results have the same bits as a reduction of the edges in order, if one thread reduces each row. This holds
-    for a thread per vertex, and for the rows that pull_stream gives to one thread.
+    """The results have the same bits as a reduction of the edges in order, if one thread reduces each row. The bits are
+    the same for a thread per vertex, and for the rows that pull_stream gives to one thread.
     """
     rows = random_rows(np.random.default_rng(SEED), np.arange(33).repeat(5))
     before = state_of("total", np.random.default_rng(SEED), rows)

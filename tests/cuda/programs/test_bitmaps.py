@@ -1,4 +1,5 @@
-"""Pushes with frontiers in bitmaps. They are queued part by part, since queues for all vertices do not fit into memory.
+"""Pushes with frontiers in bitmaps. The frontiers are queued part by part, since queues for all vertices do not fit
+into memory.
 """
 
 from __future__ import annotations

@@ -45,8 +45,8 @@ def test_shards_join_them(graph: str, replication: str | int) -> None:
 
 
 def test_a_sum_that_does_not_fit_is_refused() -> None:
-    """If a sum exceeds 64 bits, a flag next to the sum is set. This holds in each copy of the cell, and when copies are
-    merged.
+    """If a sum exceeds 64 bits, a flag next to the sum is set. The flag is set in each copy of the cell, and when
+    copies are merged.
     """
     text = "program p\nreduction plus(a, b): i64 = a + b, identity 0\nvertex big: i64\n" \
            "vertex x: i64 = plus(u.big for u -> self)\n"

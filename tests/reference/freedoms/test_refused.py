@@ -49,8 +49,8 @@ def directed(seed: int) -> RefGraph:
 
 
 def downhill(seed: int) -> RefGraph:
-    """Return a graph with edges from smaller to larger vertices, some of negative weight. It has no cycles, so shortest
-    paths exist.
+    """Return a graph with edges from smaller to larger vertices, some of negative weight. The graph has no cycles, so
+    shortest paths exist.
     """
     rng = np.random.default_rng(seed)
     ends = [(int(u), int(v)) for u, v in rng.integers(0, 8, (16, 2)) if u < v]

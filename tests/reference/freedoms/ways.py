@@ -1,7 +1,7 @@
 """The ways in which loops may run, one for each rule (language.md 10.3). The module `chaos` explains ways.
 
-Every way is a function. Its arguments are the interpreter, the block of the loop, the numbers of the selected vertices,
-and the values of the names defined before the block. A way returns the values of the names after the block.
+Every way is a function. The arguments of a way are the interpreter, the block of the loop, the numbers of the selected
+vertices, and the values of the names defined before the block. A way returns the values of the names after the block.
 """
 
 from __future__ import annotations

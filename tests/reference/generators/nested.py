@@ -81,7 +81,7 @@ class Nested(Writer):
         return {name for target in targets for name in re.findall(r"\w+", target)} & set(self.kinds)
 
     def plain(self, besides: str = "") -> None:
-        """Write statements without loops. They do not write the field `besides`."""
+        """Write statements without loops. The statements do not write the field `besides`."""
         e, scope = self.e, self.scope
         fields = {n: k for n, k in self.kinds.items() if k not in ("dist", "vector", "real") and n != besides}
         if not fields:

@@ -58,7 +58,7 @@ def ends_of(graph: RefGraph) -> csr_matrix:
 
 
 def _fixpoint(step: Callable[[Array], Array], start: Array) -> Array:
-    """Return the fixed point of a contraction. Its error is at most 1e-14 of its largest value."""
+    """Return the fixed point of a contraction. The error of the result is at most 1e-14 of the largest value."""
     x = start.astype(np.float64)
     for _ in range(20_000):
         before, x = x, step(x)

@@ -387,7 +387,8 @@ def verify(name: str, graph: RefGraph, params: Params, result: Result, fields: R
         graph: The graph.
         params: Vertices as dense numbers; missing parameters have the defaults of the program.
         result: The arrays of the outputs by name.
-        fields: The input fields of the run. They allow further checks of outputs that start from an input.
+        fields: The input fields of the run. These fields allow further checks of outputs whose initial values are
+            inputs.
 
     Raises:
         AssertionError: A result is wrong; the message names the vertex.

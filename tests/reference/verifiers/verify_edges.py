@@ -94,7 +94,7 @@ def verify_influence(graph: RefGraph, params: Params, result: Result) -> None:
 def verify_matching(graph: RefGraph, params: Params, result: Result) -> None:
     """Check that every edge has an end in a matched pair that weighs no less.
 
-    Such a matching is maximal, and has at least half of the largest possible weight.
+    A matching with this property is maximal, and has at least half of the largest possible weight.
     """
     mate = np.asarray(result["mate"])
     pairs = np.flatnonzero(mate >= 0)

@@ -344,7 +344,8 @@ def verify_php(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_eigenvector(graph: RefGraph, params: Params, result: Result) -> None:
-    """Check that `x` is an eigenvector without negative values. Such a vector belongs to the largest eigenvalue.
+    """Check that `x` is an eigenvector without negative values. An eigenvector without negative values belongs to the
+    largest eigenvalue.
 
     The program's iteration converges slowly on defective matrices, so its vector is not compared with SciPy's.
     """

@@ -2,8 +2,8 @@
 
 The verifiers make the same checks as `verify` and `verify_more`, with other algorithms: sparse algebra and searches of
 SciPy, algorithms of NetworkX, fixed points in 64 bits, or the property that defines the result. Linear-time verifiers
-of `verify` and `verify_more` are used unchanged. Parallel edges count with their multiplicity. triangles and lcc, which
-are defined on simple undirected graphs, are verified only on such graphs.
+of `verify` and `verify_more` are used unchanged. Parallel edges count with their multiplicity. The programs triangles
+and lcc, which are defined on simple undirected graphs, are verified only on such graphs.
 """
 
 from __future__ import annotations

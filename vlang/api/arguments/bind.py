@@ -37,7 +37,8 @@ def bind_parameters(
         name: the name of the program, for messages.
 
     Returns:
-        The values by name, with vertices as dense numbers; and the arguments that are not parameters.
+        A dict of the parameters by name, in which vertices are dense numbers; and the arguments that are not
+        parameters.
 
     Raises BindError for a missing or wrong parameter.
     """
@@ -73,9 +74,9 @@ def _copied(value: Any) -> Any:
 
 @contextmanager
 def _for_option(name: str, what: str, program: str) -> Iterator[None]:
-    """A context manager around the binding of an argument.
+    """A context manager in which an argument is bound.
 
-    If an option has the same name, errors also explain the option.
+    If an option has the same name as the argument, an error of the binding also explains the option.
     """
     try:
         yield
@@ -109,7 +110,7 @@ def _parameter(param: f.ParamDecl, graph: Graph, value: Any, shown: Scalar | Non
 
 
 def _vector(param: f.ParamDecl, type_: Vector, value: Any) -> NDArray[Any]:
-    """The components of a vector, or of a matrix row by row, as stored."""
+    """The stored components of a vector, or of a matrix in row-major order."""
     shape = param.shape or (type_.size,)
     what = f"an array of {' x '.join(map(str, shape))} numbers ({param.declared})"
     refuse_masked(f"`{param.name}`", value)

@@ -1,4 +1,5 @@
-"""Finds the options of a run among the arguments of a call, reads each by the rule of its kind, and checks them all.
+"""Finds the options of a run among the arguments of a call, reads each option by the rule for its kind, and checks them
+all.
 
 A program's parameters and fields take precedence: an argument with such a name is bound to them, and an option of that
 name must be given in `options`. Every other argument is an everyday option, `research` or `options`.
@@ -141,7 +142,7 @@ def _unknown(program: Program, own: Collection[str], name: str, value: Any) -> s
 def _fitting(options: Options, named: Mapping[str, Any]) -> None:
     """Refuse options that the device does not support, and options that exclude each other.
 
-    All options but those `named` have their defaults.
+    Options that are not in `named` have their defaults.
     """
     if named.keys() <= _ALWAYS:
         return

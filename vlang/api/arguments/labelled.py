@@ -116,7 +116,9 @@ def _ordered(name: str, graph: Graph, labels: Array, rows: Array) -> Array:
 
 
 def _vertices(graph: Graph, found: NDArray[np.intp]) -> str:
-    """A text about vertices, given by dense numbers: how many there are, and the first few ids."""
+    """A text with the number of some vertices and the ids of the first few; the vertices are given by their dense
+    numbers.
+    """
     count = f"{len(found):,} {'vertex' if len(found) == 1 else 'vertices'}"
     return f"{count} of the graph: {_listed([graph.label(i) for i in found[: _SHOWN + 1].tolist()])}"
 

@@ -51,7 +51,8 @@ class Named:
         scalars: the parameters in the form that the engine takes.
         fields: the given vertex fields, as stored.
         names: the category names of the run.
-        warnings: one text for each name in the program text or in a parameter that no value of the run has.
+        warnings: one text for each category name that occurs in the program text or in a parameter, but in no value of
+            the run.
     """
 
     graph: Graph
@@ -109,7 +110,9 @@ def _has(names: Sequence[str], text: str) -> bool:
 def _unknown(
     program: f.Program, texts: Mapping[str, str], absent: Sequence[str], names: Sequence[str]
 ) -> Iterator[str]:
-    """A warning for each name that the program only compares, and that no value of the run has."""
+    """One warning for each category name that the program only compares by `==` and `!=`, and that occurs in no value
+    of the run.
+    """
     spans = {param.name: param.span for param in program.params}
     for name, text in texts.items():
         if text not in absent:

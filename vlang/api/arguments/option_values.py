@@ -1,4 +1,4 @@
-"""Reads the value of an option by the rule of its kind."""
+"""Reads the value of an option by the rule for the kind of the option."""
 
 from __future__ import annotations
 

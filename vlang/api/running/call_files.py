@@ -1,4 +1,4 @@
-"""A bound call for the ranks of a job: JSON, arrays, and a page file with the graph. Nothing is pickled."""
+"""Writes a bound call for the ranks of a job as JSON, arrays, and a page file with the graph. Nothing is pickled."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ _GRAPHS: WeakKeyDictionary[Graph, tempfile.TemporaryDirectory[str]] = WeakKeyDic
 
 
 def call_form(program: Program, call: Call) -> Form:
-    """A bound call. Its graph is written to a page file unless it comes from one.
+    """Convert a bound call to values that JSON supports, and arrays. The graph of the call is written to a page file
+    unless it comes from one.
 
     Raises BindError for arguments that another process cannot receive, and DiskError.
     """
@@ -87,7 +88,8 @@ def _page_file(graph: Graph) -> Path:
 def read_call(
     form: Form, lead: bool, graph: Graph | None = None, say: Callable[[str], None] = print_line
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The arguments of `Program` and of `Call` for a call that `call_form` has made.
+    """The arguments from which another process constructs the `Program` and the `Call` of a call converted by
+    `call_form`.
 
     Args:
         form: the call.

@@ -14,9 +14,11 @@ import numpy as np
 
 from vlang import __version__
 from vlang.errors import BindError, CheckpointError, DiskError
+from vlang.ir.forms import forms as f
+from vlang.ir.forms.visible import expressions, statements
 from vlang.options import OPTIONS
 from vlang.runtime.cluster.transports.transport import here
-from vlang.runtime.engine.checkpoint import Restorable, Saved, loaded
+from vlang.runtime.engine.checkpoint import Restorable, Saved, largest_slots, loaded
 from vlang.runtime.engine.keeper import Keeper
 from vlang.runtime.engine.position import describe
 from vlang.runtime.graph.fingerprint import SEAL, fingerprint
@@ -25,9 +27,11 @@ from vlang.runtime.storage.state.state_file import Damaged, digest
 from vlang.runtime.storage.state.state_folder import Generation, StateFolder, reason
 from vlang.runtime.threads.interrupts import Interrupts
 from vlang.runtime.threads.processors import available_threads
+from vlang.types import Scalar, Tuple, Type, Vector
 
 if TYPE_CHECKING:
     from vlang.api.calls import Call
+    from vlang.api.program import Program
     from vlang.runtime.engine.machine import Machine
     from vlang.runtime.graph.graph import Graph
 
@@ -61,7 +65,8 @@ class Notes:
 
 @contextmanager
 def opened_folder(path: str) -> Iterator[StateFolder]:
-    """A context manager that opens and locks the checkpoint folder of a run. It is entered before the graph is read.
+    """A context manager that opens and locks the checkpoint folder of a run. The context is entered before the graph is
+    read.
 
     Raises CheckpointError if the folder or a file in it was not written by a run, and DiskError if the folder cannot be
     used.
@@ -82,7 +87,7 @@ def opened_folder(path: str) -> Iterator[StateFolder]:
 
 @contextmanager
 def keeping(
-    plan: Plan, machine: Machine, call: Call, source: str, derive: str | None, folder: StateFolder | None, notes: Notes,
+    plan: Plan, machine: Machine, call: Call, program: Program, folder: StateFolder | None, notes: Notes,
 ) -> Iterator[Keeper]:
     """A context manager with the `Keeper` of a run, which saves its state and handles interrupts as the options say.
 
@@ -90,8 +95,7 @@ def keeping(
         plan: the plan of the run.
         machine: the machine that runs it.
         call: the bound call.
-        source: the text of the program.
-        derive: the form in which the program was compiled: "delta" or None.
+        program: the program.
         folder: the folder of the checkpoints; None for a run without checkpoints.
         notes: receives the messages about checkpoints.
 
@@ -100,13 +104,13 @@ def keeping(
     """
     options = call.options
     if not isinstance(machine, Restorable):
-        raise BindError("checkpoint and on_interrupt are for runs on the CPU; leave out the device, or these")
+        raise BindError("this machine cannot save its state: leave out checkpoint and on_interrupt")
     making: Callable[..., Keeper] = Keeper
     if here() is not None:
         from vlang.api.running.on_ranks import rank_keeper  # start-up
 
         making = rank_keeper(machine, folder)
-    key = {} if folder is None else _key(plan, call, source, derive)
+    key = {} if folder is None else _key(plan, call, program)
     saved = None if folder is None else _begin(folder, plan, machine, call.graph.n, key, notes)
     with Interrupts() as interrupts:
         keeper = making(plan, machine, interrupts, folder, key, options.every, options.on_interrupt == "write",
@@ -124,14 +128,15 @@ def keeping(
 
 
 # ------------------------------------------------------------------------------------------------------------ keys
-def _key(plan: Plan, call: Call, source: str, derive: str | None) -> dict[str, dict[str, str]]:
+def _key(plan: Plan, call: Call, program: Program) -> dict[str, dict[str, str]]:
     """The properties of a run that must equal those of a checkpoint. Messages use the names of these properties."""
-    text = hashlib.blake2b(source.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    text = hashlib.blake2b(program.source.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
     options = {name: _shown(getattr(call.options, name)) for name, option in OPTIONS.items() if option.decides}
-    options |= {"precision": str(call.precision), "derive": str(derive)}
+    options |= {"precision": str(call.precision), "derive": str(program.derive)}
     return {
         "vlang": {"version": __version__},
         "program": {"name": plan.name, "text": text},
+        "device": {"kind": _device(plan, program.stages(call.precision).program)},
         "option": options,
         "parameter": {name: _shown(value) for name, value in {**call.constants, **call.scalars}.items()},
         "field": {name: digest(array) for name, array in {**call.fields, **call.old}.items()},
@@ -161,14 +166,35 @@ def _graph(plan: Plan, graph: Graph) -> dict[str, str]:
     return fingerprint(graph, sides, degrees, "near:starts" in plan.slots)
 
 
+def _device(plan: Plan, program: f.Program) -> str:
+    """The kind of device on which a run must go on to end with the same bits: "CPU", "GPU", or "any".
+
+    A GPU rounds floats at other places than a CPU, and integers are the same everywhere.
+    """
+    types = [*(decl.type for decl in program.fields), *(decl.type for decl in program.globals),
+             *(decl.type for decl in program.params)]
+    types += [e.type for s in statements(program.body) for expr in expressions(s) for e in f.walk(expr)]
+    if not program.reductions and not any(map(_has_floats, types)):
+        return "any"
+    return "CPU" if all(stage.gpu is None for stage in plan.stages) else "GPU"
+
+
+def _has_floats(type_: Type) -> bool:
+    """Whether values of a type are or contain floats."""
+    if isinstance(type_, Tuple):
+        return any(map(_has_floats, type_.items))
+    item = type_.item if isinstance(type_, Vector) else type_
+    return isinstance(item, Scalar) and item.floating
+
+
 def _structure(plan: Plan) -> str:
-    """A checksum of the steps and slots of a plan.
+    """A checksum of the steps of a plan, of its graph-level values, and of the arrays that checkpoints may contain.
 
     A version of vlang always computes the same checksum for the same program text.
     """
     steps = [(type(step).__name__, getattr(step, "name", ""), getattr(step, "line", 0))
              for step in every_step(plan.steps)]
-    text = json.dumps([steps, sorted(plan.slots), sorted(plan.scalars.items())])
+    text = json.dumps([steps, sorted(largest_slots(plan)), sorted(plan.scalars.items())])
     return hashlib.blake2b(text.encode("utf-8"), digest_size=16).hexdigest()
 
 
@@ -183,6 +209,8 @@ def _difference(kind: str, name: str, there: str | None, here: str | None) -> st
     """
     if kind == "vlang":
         return f"vlang {there} wrote it, and this is vlang {here}"
+    if kind == "device":
+        return f"its run was on a {there}, and this one is on a {here}, which rounds floats differently"
     if kind == "program" or kind == "plan":
         return "its program has another text"
     if kind == "graph":

@@ -59,7 +59,7 @@ def need_on(plan: Plan, shape: Shape, options: Options, graph: Graph | None = No
 
 
 def check_need(need: Need, limit: int | None, name: str, graph: str, exact: bool = True) -> str:
-    """Compare the memory that a run needs with its budget or, without one, with the free memory.
+    """Compare the memory that a run needs with its budget or, if there is no budget, with the free memory.
 
     Args:
         need: the memory that the run needs.
@@ -117,7 +117,7 @@ def within_budget(
 def _of_rank(
     plan_for: Callable[[str], Plan], graph: Graph, transport: Transport, limit: int
 ) -> Iterator[tuple[str, ...]]:
-    """See `within_budget`, for a rank of a machine whose ranks share the budget `limit`."""
+    """Does the same as `within_budget`, for a rank on a machine whose ranks share the budget `limit`."""
     from vlang.runtime.cluster.rank_memory import check_rank_need  # start-up
 
     with budget(check_rank_need(plan_for("numba"), graph, transport.size, transport.beside, limit)):

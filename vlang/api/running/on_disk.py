@@ -35,7 +35,9 @@ def whole_lists(program: Program) -> int | None:
 
 
 def keys_read(program: Program) -> tuple[int, str] | None:
-    """The line and text of the first expression in a grouped gather that reads a field of the key; None without one."""
+    """The line and text of the first expression in a grouped gather that reads a field of the key; None if there is
+    none.
+    """
     for statement in statements(program.stages().program.body):
         for part in (part for expr in expressions(statement) for part in walk(expr)):
             if isinstance(part, (Field, Degree)) and isinstance(part.of, GroupKey):
@@ -91,7 +93,9 @@ def placed(program: Program, plan_for: Callable[[str], Plan], graph: Graph, opti
 
 
 def _of_lists(program: Program, line: int, graph: Graph, needed: int) -> BindError:
-    """The error about a program whose edges must be in memory. needed: the bytes of such a run."""
+    """The error about a program whose edges must be in memory. needed: the bytes of memory that a run with all edges in
+    memory needs.
+    """
     return BindError(f"{program.name}, line {line}: `common` intersects the neighbours of two vertices, which may be "
                      f"in any pages of {graph.name}, so its edges cannot be streamed; with "
                      f"{memory_option(needed)} or more they are read into memory")

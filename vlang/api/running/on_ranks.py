@@ -34,6 +34,9 @@ def refuse(program: Program, plan: Plan, options: Options) -> None:
     refuse_options(options)
     if options.device != "cpu":
         refuse_gpu_options(options)
+        if options.checkpoint is not None or options.on_interrupt != "stop":
+            raise BindError("ranks with GPUs write no checkpoints and no partial results: leave out checkpoint and "
+                            "on_interrupt, or the device")
         refuse_gpu_plan(plan, whole_lists(program))
     refuse_plan(plan, whole_lists(program))
     refuse_ordinals(program, "machine", "a cluster")
@@ -47,7 +50,9 @@ def refuse_early(program: Program, options: Options) -> None:
 
 
 def starts_ranks(options: Options) -> bool:
-    """Whether a run starts the ranks of its option `cluster`: always on Ray; with MPI, unless a job did it."""
+    """Whether a run itself starts the ranks of its option `cluster`: always with Ray; with MPI, unless this process is
+    already part of an MPI job.
+    """
     return is_ray(options.cluster) or (isinstance(options.cluster, int) and not launched_ranks())
 
 
@@ -73,7 +78,7 @@ def as_mpi_rank(call: Call, run: Callable[[], Result]) -> Result:
 
 
 def rank_keeper(machine: Any, folder: StateFolder | None) -> Callable[..., Keeper]:
-    """Return `RankKeeper` with the arguments bound that belong to the rank of this thread.
+    """Return `RankKeeper` with the arguments already bound that describe the rank of this thread.
 
     Args:
         machine: the `ClusterMachine` of the rank.

@@ -1,4 +1,4 @@
-"""A bound call that has run, before its result is made; and its form as text and arrays, for another process."""
+"""A bound call that has run, and its conversion to text and arrays for another process."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def packed(ran: Ran) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 
 def unpacked(plan: Plan, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Ran:
-    """The run whose form is `about` and `arrays` (see `packed`). Raises ValueError for another program's history."""
+    """The run that `packed` has converted to `about` and `arrays`. Raises ValueError for another program's history."""
     values = Values({name.partition(":")[2]: array for name, array in arrays.items() if name.startswith("field:")},
                     about["globals"])
     kept = {name.partition(":")[2]: array for name, array in arrays.items() if name.startswith("kept:")}

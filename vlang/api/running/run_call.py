@@ -201,7 +201,7 @@ def _run_on(
 
     transport = here()
     notes = Notes(call.options.notices if transport is None or transport.rank == 0 else None)
-    with keeping(opened.plan, opened.machine, call, program.source, program.derive, folder, notes) as keeper:
+    with keeping(opened.plan, opened.machine, call, program, folder, notes) as keeper:
         outcome = run(keeper)
     return outcome, notes.resumed, notes.problems
 
@@ -253,7 +253,8 @@ def _again(call: Call, program: f.Program, watch: Watch) -> Outcome:
 
 
 def _integers(program: Program, call: Call, outcome: Outcome) -> tuple[str, ...]:
-    """The warning after a run in which an integer became infinite from finite operands; () without such an integer."""
+    """The warning after a run in which an integer became infinite from finite operands; () if there is no such integer.
+    """
     from vlang.api.running.notices.infinite import integer_warnings  # start-up
 
     given = frozenset({**call.fields, **call.old})

@@ -41,7 +41,9 @@ _FREE = frozenset({"threads", "max_rounds", "precision", "derive", "deterministi
 
 
 def alone_because(program: Program, calls: Sequence[Call]) -> str:
-    """Why calls of a program, on one graph and with the same options, must run one after the other; "" if together."""
+    """Why calls of a program, on one graph and with the same options, must run one after the other; "" if they can run
+    together.
+    """
     call = calls[0]
     graph, options = call.graph, call.options
     plain = Options()
@@ -73,7 +75,9 @@ def alone_because(program: Program, calls: Sequence[Call]) -> str:
 
 
 def run_together(program: Program, calls: Sequence[Call]) -> Iterator[Result]:
-    """Run calls that go together; yields their results in order, and raises the error of a call in its place."""
+    """Run calls that share their reads of the edges, and yield their results in order. If a call fails, its error is
+    raised in place of its result.
+    """
     call = calls[0]
     plan = _plan_of(program, call)
     with memory_named(f"{len(calls)} runs of {program.name} on {call.graph.name}"), \
@@ -102,7 +106,9 @@ def run_together(program: Program, calls: Sequence[Call]) -> Iterator[Result]:
 
 
 def _result_of(task: Task[Outcome], tasks: Sequence[Task[Outcome]]) -> Outcome:
-    """The outcome of a run, or its error; for a run that was abandoned, the error of the run that was the reason."""
+    """The outcome of a run, or its error. If a run was abandoned because another run failed, the error is that of the
+    other run.
+    """
     try:
         return task.result()
     except Abandoned:
@@ -120,7 +126,7 @@ def _plan_of(program: Program, call: Call) -> Plan:
 
 
 def _outcome(plan: Plan, call: Call, watch: Watch, group: Group, number: int) -> Outcome:
-    """Run one of the calls, in its turns."""
+    """Run one of the calls, in a thread that computes only while it has the turn."""
     machine = TogetherMachine(plan, call.graph, call.options, group, number)
     try:
         return run_plan(plan, call.graph, machine, call.scalars, call.fields, call.options, watch=watch)

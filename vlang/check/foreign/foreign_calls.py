@@ -1,7 +1,7 @@
 """Reports calls, indices and products in the notation of other languages, with what to write in vlang instead.
 
 Each function examines an expression before the parts of the expression are checked. The function reports a foreign
-notation and returns True. It returns False for all other expressions.
+notation and returns True. The function returns False for all other expressions.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _only_edge(at: Sight) -> str:
 
 
 def foreign_call(run: Run, node: t.Call, at: Sight) -> bool:
-    """Whether a call is of another language. Such a call is reported (V101)."""
+    """Whether a call is of another language. A call in the notation of another language is reported (V101)."""
     for rule in (_choice, _literal, _number, _column_of, _identity, _fold, _adjacent, _layer, _best, _sets):
         advice = rule(run, node, at)
         if advice is not None:
@@ -110,7 +110,7 @@ def _number(run: Run, node: t.Call, at: Sight) -> _Advice | None:
 
 
 def _column_of(run: Run, node: t.Call, at: Sight) -> _Advice | None:
-    """Return the advice on `degree(u)`, `x(u)` and `weight(u, v)`, which are fields in the notation of a function."""
+    """Return the advice on `degree(u)`, `x(u)` and `weight(u, v)`, which write a field as if it were a function."""
     if not node.args or not all(_is_vertex(arg, at) for arg in node.args):
         return None
     symbol = at.scope.find(node.name)
@@ -197,7 +197,7 @@ def _best(run: Run, node: t.Call, at: Sight) -> _Advice | None:
 
 
 def _sets(run: Run, node: t.Call, at: Sight) -> _Advice | None:
-    """`set(self.neighbors)`, and `len(set(neighbors(u)) & set(neighbors(self)))`."""
+    """Return the advice on `set(self.neighbors)`, and on `len(set(neighbors(u)) & set(neighbors(self)))`."""
     if node.name not in ("set", "frozenset") or len(node.args) != 1:
         return None
     title = f"there is no function `{node.name}`: neighbours are no sets"
@@ -213,7 +213,7 @@ def _sets(run: Run, node: t.Call, at: Sight) -> _Advice | None:
 
 
 def _owner_of_set(run: Run, side: t.Expr) -> str:
-    """`u` of `set(neighbors(u))` or `set(u.neighbors)`; "" for other expressions."""
+    """The name `u` in `set(neighbors(u))` or `set(u.neighbors)`; "" for other expressions."""
     inner = side.args[0] if isinstance(side, t.Call) and side.name in ("set", "frozenset") and side.args else None
     owner = inner.args[0] if isinstance(inner, t.Call) and len(inner.args) == 1 else \
         inner.value if isinstance(inner, t.Member) else None
@@ -224,7 +224,9 @@ def _owner_of_set(run: Run, side: t.Expr) -> str:
 
 
 def foreign_index(run: Run, node: t.Index, at: Sight) -> bool:
-    """Whether an index is the notation of another language for a field. Such an index is reported (V106)."""
+    """Whether an index is the notation of another language for a field. An index in the notation of another language is
+    reported (V106).
+    """
     base: t.Expr = node
     indices: list[t.Expr] = []
     while isinstance(base, t.Index):
@@ -243,7 +245,8 @@ def foreign_index(run: Run, node: t.Index, at: Sight) -> bool:
 
 
 def _named(run: Run, base: t.Expr, name: str, at: Sight) -> str | None:
-    """The text to write for `u["x"]`, `G[u][v]["w"]` or `vertices["x"]`; "" without one, None for other expressions.
+    """The text to write for `u["x"]`, `G[u][v]["w"]` or `vertices["x"]`; "" if there is no counterpart, None for other
+    expressions.
     """
     symbol = at.scope.find(name)
     known = name in _DEGREES.values() if symbol is None else symbol.kind in ("field", "edge")
@@ -297,7 +300,7 @@ def foreign_column(run: Run, node: t.Member, at: Sight) -> bool:
 
 
 def foreign_product(run: Run, node: t.Binary, at: Sight) -> bool:
-    """Whether `A @ x` or `A.T @ x` uses the graph as a matrix. Such a product is reported (V101)."""
+    """Whether `A @ x` or `A.T @ x` uses the graph as a matrix. A product with the graph is reported (V101)."""
     left, right = node.left, node.right
     turned = isinstance(left, t.Member) and left.name == "T"
     matrix = left.value if isinstance(left, t.Member) and turned else left
@@ -320,7 +323,9 @@ def foreign_product(run: Run, node: t.Binary, at: Sight) -> bool:
 
 
 def foreign_vertices(run: Run, item: t.ForVertices) -> bool:
-    """Whether a loop is over all vertices under a name of other languages. Such a loop is reported (V101)."""
+    """Whether a loop is over all vertices under a name of other languages. A loop in the notation of another language
+    is reported (V101).
+    """
     if item.set_name not in ("V", "nodes", "verts", "all_vertices", "G", "graph"):
         return False
     head = t.Span(item.span.start, item.set_span.end + 1, item.span.line, item.span.column)
@@ -332,7 +337,7 @@ def foreign_vertices(run: Run, item: t.ForVertices) -> bool:
 
 
 def foreign_messages(run: Run, item: t.ForVertices) -> bool:
-    """Whether a loop is over received messages. Such a loop is reported (V101)."""
+    """Whether a loop is over received messages. A loop over messages is reported (V101)."""
     if item.set_name not in ("messages", "msgs", "inbox", "mailbox", "received"):
         return False
     write: tuple[str, ...] = ()

@@ -174,7 +174,9 @@ class Evaluator:
         return type_
 
     def _alike(self, type_: Type | None, value: Operand) -> Operand:
-        """An operand converted to the numeric type of its comparison; `inf` becomes an integer among integers."""
+        """An operand converted to the numeric type of its comparison; in a comparison of integers, `inf` becomes an
+        integer.
+        """
         scalar = None if type_ is None else concrete(type_, self.run.precision)
         if not isinstance(scalar, Scalar) or not scalar.numeric or isinstance(value, tuple):
             return value

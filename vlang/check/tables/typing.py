@@ -132,7 +132,9 @@ def unified(left: Type, right: Type) -> Type | None:
 
 
 def _named_type(left: Type, right: Type) -> Scalar | None:
-    """The category or time type that a literal takes from the other operand; TEXT for a text and `inf`; else None."""
+    """The category or time type that a literal takes from the other operand; TEXT if the operands are a text and `inf`;
+    otherwise None.
+    """
     for one, other in ((left, right), (right, left)):
         if isinstance(one, Scalar) and one.named and converts(other, one):
             return one

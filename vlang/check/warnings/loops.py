@@ -267,7 +267,7 @@ def _rounding(run: Run, node: t.Node) -> bool:
 def _joins(loop: _Loop, write: _Write) -> bool:
     """Whether a write joins the old value by min, max or a declared reduction.
 
-    Such a write changes the field in one direction only.
+    A joining write changes the field in one direction only.
     """
     value = write.node.value
     if write.node.op != "=" or not isinstance(value, t.Call):

@@ -283,7 +283,7 @@ def _check_options(options: dict[str, Any]) -> None:
 
 
 def _refuse_gpus(loaded: Program, options: dict[str, Any]) -> None:
-    """Refuse what several GPUs cannot run, before a graph is read. Raises BindError."""
+    """Refuse programs and options that several GPUs cannot run, before a graph is read. Raises BindError."""
     if options.get("device") == ALL_GPUS or len(device_names(options.get("device", "cpu"))) > 1:
         from vlang.api.arguments.bind_options import check_options  # start-up
         from vlang.api.running.on_gpus import refuse_early  # start-up
@@ -299,7 +299,9 @@ def _as_options(text: str) -> str:
 def _write(
     result: Result, output: str | None, top: int, as_json: bool, quiet: bool, mine: Iterable[int], parts: int
 ) -> None:
-    """Write the values of a result to a file or, of `parts` part files, to the files `mine`; print the rest."""
+    """Write the values of a result to a file or, if the output is a folder of `parts` part files, to the part files
+    `mine`. Print the remaining values.
+    """
     count = len(result) if result.final is None else int(result.final.sum())
     if output == "-":
         result.to_csv(sys.stdout)

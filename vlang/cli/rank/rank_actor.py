@@ -63,7 +63,7 @@ class _Said(io.TextIOBase):
 
 
 class RankActor:
-    """A rank, in a process that Ray has started. Its methods run in several threads.
+    """A rank, in a process that Ray has started. The methods of an actor run in several threads.
 
     Args:
         rank: the number of the rank.
@@ -86,7 +86,8 @@ class RankActor:
         return json.dumps({"machine": node, "pid": os.getpid(), "version": vlang.__version__})
 
     def copy_of(self, path: str, stamp: str) -> str:
-        """The path of a page file on this machine: `path` if it has the stamp, else a copy that was sent, else "".
+        """The path of a page file on this machine: `path` if the file there has the stamp, else a copy that the driver
+        has sent, else "".
         """
         if json.dumps(stamp_of(path)) == stamp:
             return path
@@ -121,7 +122,7 @@ class RankActor:
         self._box.cancel(attempt, reason)
 
     def said(self) -> str:
-        """What the rank has printed and its notices since the last call, as JSON."""
+        """The text that the rank has printed and its notices since the last call, as JSON."""
         return json.dumps(self._said.taken())
 
     def run(self, attempt: int, machines: str, call: bytes, path: str) -> bytes:

@@ -58,7 +58,7 @@ def taken(edge: Writer, d: NumbaDialect, grouped: Grouped, place: str) -> None:
 
 
 def _merged(writer: Writer, d: NumbaDialect, grouped: Grouped, at: str) -> tuple[str, ...]:
-    """The accumulators of all segments of a group, the last one included."""
+    """Code of the accumulators of a group, merged over all segments including the last one."""
     types = grouped.components
     last = tuple(map(writer.name, _loaded(d, types, at, 1)))
     if not grouped.segmented:

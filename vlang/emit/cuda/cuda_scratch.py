@@ -46,7 +46,7 @@ def lifted(
 
 
 def scratch_members(writer: StageWriter, d: CudaDialect, widths: Sequence[int]) -> str:
-    """The functions of scratch memory; "" without scratch. widths: items per accumulation."""
+    """The functions of scratch memory; "" if the stage needs no scratch memory. widths: items per accumulation."""
     if not writer.structures:
         return ""
     total = " + ".join(f"{_words(one)}(degree)" for one in writer.accumulations if isinstance(one, (Holistic, Grouped)))

@@ -1,6 +1,6 @@
 """The object behind the entry point `networkx.backends`.
 
-It has the functions of the table, and decides which calls to run.
+The object has the functions of the table, and decides which calls to run.
 """
 
 from __future__ import annotations
@@ -87,7 +87,9 @@ def _signature(name: str) -> Signature:
 
 
 def _plain(graph: Any) -> bool:
-    """Whether a graph behaves as one of the four graph classes of NetworkX. This is true for every converted graph."""
+    """Whether a graph behaves as one of the four graph classes of NetworkX. The result is true for every converted
+    graph.
+    """
     kind = type(graph)
     if getattr(kind, "__networkx_backend__", "") == "vlang" or kind in _KINDS:
         return True

@@ -20,7 +20,7 @@ def betweenness_centrality(
     G: VlangGraph, k: int | None = None, normalized: bool = True, weight: Hashable | None = None,
     endpoints: bool = False, seed: Any = None,
 ) -> dict[Any, float]:
-    """The result and the arguments as for `networkx.betweenness_centrality`; nodes are sampled as in NetworkX."""
+    """Same result and arguments as for `networkx.betweenness_centrality`; nodes are sampled as in NetworkX."""
     n = len(G)
     k = None if k == n else k
     places = np.arange(n) if k is None else _sample(G, k, seed)

@@ -22,7 +22,7 @@ Array = NDArray[Any]
 
 
 def core_number(G: VlangGraph) -> dict[Any, int]:
-    """The result and the arguments as for `networkx.core_number`."""
+    """Same result and arguments as for `networkx.core_number`."""
     if G.loops.any():
         raise networkx.NetworkXNotImplemented(
             "Input graph has self loops which is not permitted; Consider using "
@@ -31,34 +31,34 @@ def core_number(G: VlangGraph) -> dict[Any, int]:
 
 
 def k_core(G: VlangGraph, k: int | None = None, core_number: Mapping[Any, int] | None = None) -> Any:
-    """The result and the arguments as for `networkx.k_core`."""
+    """Same result and arguments as for `networkx.k_core`."""
     return _core_subgraph(G, k, core_number, lambda core, k: core >= k)
 
 
 def k_shell(G: VlangGraph, k: int | None = None, core_number: Mapping[Any, int] | None = None) -> Any:
-    """The result and the arguments as for `networkx.k_shell`."""
+    """Same result and arguments as for `networkx.k_shell`."""
     return _core_subgraph(G, k, core_number, lambda core, k: core == k)
 
 
 def k_crust(G: VlangGraph, k: int | None = None, core_number: Mapping[Any, int] | None = None) -> Any:
-    """The result and the arguments as for `networkx.k_crust`."""
+    """Same result and arguments as for `networkx.k_crust`."""
     return _core_subgraph(G, k, core_number, lambda core, k: core <= k, below=1)
 
 
 def triangles(G: VlangGraph, nodes: Any = None) -> Any:
-    """The result and the arguments as for `networkx.triangles`."""
+    """Same result and arguments as for `networkx.triangles`."""
     return _of(G, nodes, _triangles(G))
 
 
 def transitivity(G: VlangGraph) -> Any:
-    """The result and the arguments as for `networkx.transitivity`."""
+    """Same result and arguments as for `networkx.transitivity`."""
     degree = G.simple(loops=False).out_degree.astype(np.int64)
     closed, pairs = 2 * int(_triangles(G).sum()), int((degree * (degree - 1)).sum())
     return closed / pairs if closed else 0
 
 
 def clustering(G: VlangGraph, nodes: Any = None, weight: Hashable | None = None) -> Any:
-    """The result and the arguments as for `networkx.clustering`."""
+    """Same result and arguments as for `networkx.clustering`."""
     degree = G.simple(loops=False).out_degree.astype(np.int64)
     return _of(G, nodes, np.divide(2 * _triangles(G), degree * (degree - 1), out=np.zeros(len(G)), where=degree > 1))
 
@@ -66,14 +66,14 @@ def clustering(G: VlangGraph, nodes: Any = None, weight: Hashable | None = None)
 def average_clustering(
     G: VlangGraph, nodes: Any = None, weight: Hashable | None = None, count_zeros: bool = True
 ) -> float:
-    """The result and the arguments as for `networkx.average_clustering`."""
+    """Same result and arguments as for `networkx.average_clustering`."""
     values = clustering(G, nodes).values()
     counted = [value for value in values if count_zeros or value > 0]
     return float(sum(counted) / len(counted))
 
 
 def color(G: VlangGraph) -> dict[Any, int]:
-    """The result and the arguments as for `networkx.bipartite.color`."""
+    """Same result and arguments as for `networkx.bipartite.color`."""
     found = run("bipartite", G.simple())
     if G.loops.any() or np.asarray(found["bad"]).any():
         raise networkx.NetworkXError("Graph is not bipartite.")
@@ -88,12 +88,12 @@ def color(G: VlangGraph) -> dict[Any, int]:
 
 
 def is_bipartite(G: VlangGraph) -> bool:
-    """The result and the arguments as for `networkx.is_bipartite`."""
+    """Same result and arguments as for `networkx.is_bipartite`."""
     return not (G.loops.any() or np.asarray(run("bipartite", G.simple())["bad"]).any())
 
 
 def sets(G: VlangGraph, top_nodes: Any = None) -> tuple[set[Any], set[Any]]:
-    """The result and the arguments as for `networkx.bipartite.sets`."""
+    """Same result and arguments as for `networkx.bipartite.sets`."""
     if top_nodes is not None:
         top = set(top_nodes)
         return top, set(G) - top

@@ -26,22 +26,22 @@ _NULL = "Connectivity is undefined for the null graph."
 
 
 def connected_components(G: VlangGraph) -> Iterator[set[Any]]:
-    """The result and the arguments as for `networkx.connected_components`."""
+    """Same result and arguments as for `networkx.connected_components`."""
     return iter(parts(G, _weak(G)))
 
 
 def number_connected_components(G: VlangGraph) -> int:
-    """The result and the arguments as for `networkx.number_connected_components`."""
+    """Same result and arguments as for `networkx.number_connected_components`."""
     return _number(_weak(G))
 
 
 def is_connected(G: VlangGraph) -> bool:
-    """The result and the arguments as for `networkx.is_connected`."""
+    """Same result and arguments as for `networkx.is_connected`."""
     return _one(G, _weak)
 
 
 def node_connected_component(G: VlangGraph, n: Any) -> set[Any]:
-    """The result and the arguments as for `networkx.node_connected_component`."""
+    """Same result and arguments as for `networkx.node_connected_component`."""
     if n not in G:
         raise KeyError(n)
     labels = _weak(G)
@@ -49,38 +49,38 @@ def node_connected_component(G: VlangGraph, n: Any) -> set[Any]:
 
 
 def weakly_connected_components(G: VlangGraph) -> Iterator[set[Any]]:
-    """The result and the arguments as for `networkx.weakly_connected_components`."""
+    """Same result and arguments as for `networkx.weakly_connected_components`."""
     return iter(parts(G, _weak(G)))
 
 
 def number_weakly_connected_components(G: VlangGraph) -> int:
-    """The result and the arguments as for `networkx.number_weakly_connected_components`."""
+    """Same result and arguments as for `networkx.number_weakly_connected_components`."""
     return _number(_weak(G))
 
 
 def is_weakly_connected(G: VlangGraph) -> bool:
-    """The result and the arguments as for `networkx.is_weakly_connected`."""
+    """Same result and arguments as for `networkx.is_weakly_connected`."""
     return _one(G, _weak)
 
 
 def number_strongly_connected_components(G: VlangGraph) -> int:
-    """The result and the arguments as for `networkx.number_strongly_connected_components`."""
+    """Same result and arguments as for `networkx.number_strongly_connected_components`."""
     return _number(_strong(G))
 
 
 def is_strongly_connected(G: VlangGraph) -> bool:
-    """The result and the arguments as for `networkx.is_strongly_connected`."""
+    """Same result and arguments as for `networkx.is_strongly_connected`."""
     return _one(G, _strong)
 
 
 def is_tree(G: VlangGraph) -> bool:
-    """The result and the arguments as for `networkx.is_tree`."""
+    """Same result and arguments as for `networkx.is_tree`."""
     _require_nodes(G)
     return len(G) - 1 == G.number_of_edges() and _number(_weak(G)) == 1
 
 
 def is_forest(G: VlangGraph) -> bool:
-    """The result and the arguments as for `networkx.is_forest`.
+    """Same result and arguments as for `networkx.is_forest`.
 
     A graph is a forest if and only if its number of edges is its number of nodes minus its number of components.
     """

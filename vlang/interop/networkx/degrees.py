@@ -20,34 +20,34 @@ __all__ = [
 
 
 def degree_centrality(G: VlangGraph) -> dict[Any, float]:
-    """The result and the arguments as for `networkx.degree_centrality`."""
+    """Same result and arguments as for `networkx.degree_centrality`."""
     return _centrality(G, "in+out")
 
 
 def in_degree_centrality(G: VlangGraph) -> dict[Any, float]:
-    """The result and the arguments as for `networkx.in_degree_centrality`."""
+    """Same result and arguments as for `networkx.in_degree_centrality`."""
     return _centrality(G, "in")
 
 
 def out_degree_centrality(G: VlangGraph) -> dict[Any, float]:
-    """The result and the arguments as for `networkx.out_degree_centrality`."""
+    """Same result and arguments as for `networkx.out_degree_centrality`."""
     return _centrality(G, "out")
 
 
 def isolates(G: VlangGraph) -> Iterator[Any]:
-    """The result and the arguments as for `networkx.isolates`."""
+    """Same result and arguments as for `networkx.isolates`."""
     return iter(nodes_of(G, np.flatnonzero(_degree(G, "in+out") == 0)))
 
 
 def number_of_isolates(G: VlangGraph) -> int:
-    """The result and the arguments as for `networkx.number_of_isolates`."""
+    """Same result and arguments as for `networkx.number_of_isolates`."""
     return int(np.count_nonzero(_degree(G, "in+out") == 0))
 
 
 def average_neighbor_degree(
     G: VlangGraph, source: str = "out", target: str = "out", nodes: Any = None, weight: Hashable | None = None
 ) -> dict[Any, float]:
-    """The result and the arguments as for `networkx.average_neighbor_degree`."""
+    """Same result and arguments as for `networkx.average_neighbor_degree`."""
     if G.directed:
         for what, kind in (("source", source), ("target", target)):
             if kind not in ("in", "out", "in+out"):

@@ -43,7 +43,7 @@ class _Sums(NamedTuple):
 def closeness_centrality(
     G: VlangGraph, u: Any = None, distance: Hashable | None = None, wf_improved: bool = True
 ) -> Any:
-    """The result and the arguments as for `networkx.closeness_centrality`."""
+    """Same result and arguments as for `networkx.closeness_centrality`."""
     n = len(G)
     if u is not None:
         if u not in G:
@@ -58,7 +58,7 @@ def closeness_centrality(
 def harmonic_centrality(
     G: VlangGraph, nbunch: Any = None, distance: Hashable | None = None, sources: Any = None
 ) -> dict[Any, Any]:
-    """The result and the arguments as for `networkx.harmonic_centrality`."""
+    """Same result and arguments as for `networkx.harmonic_centrality`."""
     asked = set(chosen(G, nbunch)[0])  # a set, to get the same order as NetworkX
     starts = chosen(G, sources)[0]
     places = np.unique(np.array([G.index[node] for node in starts], dtype=np.int64))
@@ -67,7 +67,7 @@ def harmonic_centrality(
 
 
 def eccentricity(G: VlangGraph, v: Any = None, sp: None = None, weight: Hashable | None = None) -> Any:
-    """The result and the arguments as for `networkx.eccentricity`."""
+    """Same result and arguments as for `networkx.eccentricity`."""
     nodes, single = chosen(G, v)
     if not nodes:
         return {}
@@ -81,21 +81,21 @@ def eccentricity(G: VlangGraph, v: Any = None, sp: None = None, weight: Hashable
 def diameter(
     G: VlangGraph, e: Mapping[Any, Any] | None = None, usebounds: bool = False, weight: Hashable | None = None
 ) -> Any:
-    """The result and the arguments as for `networkx.diameter`."""
+    """Same result and arguments as for `networkx.diameter`."""
     return max(_by_node_or(G, e).values())
 
 
 def radius(
     G: VlangGraph, e: Mapping[Any, Any] | None = None, usebounds: bool = False, weight: Hashable | None = None
 ) -> Any:
-    """The result and the arguments as for `networkx.radius`."""
+    """Same result and arguments as for `networkx.radius`."""
     return min(_by_node_or(G, e).values())
 
 
 def center(
     G: VlangGraph, e: Mapping[Any, Any] | None = None, usebounds: bool = False, weight: Hashable | None = None
 ) -> list[Any]:
-    """The result and the arguments as for `networkx.center`."""
+    """Same result and arguments as for `networkx.center`."""
     if e is None and len(G) == 0 and not G.directed:
         raise networkx.NetworkXPointlessConcept("G has no nodes.")
     found = _by_node_or(G, e)
@@ -106,14 +106,14 @@ def center(
 def periphery(
     G: VlangGraph, e: Mapping[Any, Any] | None = None, usebounds: bool = False, weight: Hashable | None = None
 ) -> list[Any]:
-    """The result and the arguments as for `networkx.periphery`."""
+    """Same result and arguments as for `networkx.periphery`."""
     found = _by_node_or(G, e)
     most = max(found.values())
     return [node for node, value in found.items() if value == most]
 
 
 def average_shortest_path_length(G: VlangGraph, weight: Hashable | None = None, method: str | None = None) -> Any:
-    """The result and the arguments as for `networkx.average_shortest_path_length`."""
+    """Same result and arguments as for `networkx.average_shortest_path_length`."""
     n = len(G)
     if n == 0:
         raise networkx.NetworkXPointlessConcept(
@@ -127,7 +127,7 @@ def average_shortest_path_length(G: VlangGraph, weight: Hashable | None = None, 
 
 
 def wiener_index(G: VlangGraph, weight: Hashable | None = None) -> Any:
-    """The result and the arguments as for `networkx.wiener_index`."""
+    """Same result and arguments as for `networkx.wiener_index`."""
     if len(G) == 0:
         raise networkx.NetworkXPointlessConcept("Connectivity is undefined for the null graph.")
     sums = _to_each(G.simple())
@@ -138,7 +138,7 @@ def wiener_index(G: VlangGraph, weight: Hashable | None = None) -> Any:
 
 
 def global_efficiency(G: VlangGraph) -> Any:
-    """The result and the arguments as for `networkx.global_efficiency`."""
+    """Same result and arguments as for `networkx.global_efficiency`."""
     pairs = len(G) * (len(G) - 1)
     return float(_to_each(G.simple()).near.sum()) / pairs if pairs else 0
 

@@ -25,31 +25,31 @@ Lengths = dict[Any, Any]
 
 
 def single_source_shortest_path_length(G: VlangGraph, source: Any, cutoff: float | None = None) -> Lengths:
-    """The result and the arguments as for `networkx.single_source_shortest_path_length`."""
+    """Same result and arguments as for `networkx.single_source_shortest_path_length`."""
     return _hops(G, position(G, source, f"Source {source} is not in G"), cutoff)
 
 
 def single_target_shortest_path_length(G: VlangGraph, target: Any, cutoff: float | None = None) -> Lengths:
-    """The result and the arguments as for `networkx.single_target_shortest_path_length`."""
+    """Same result and arguments as for `networkx.single_target_shortest_path_length`."""
     return _hops(G, position(G, target, f"Target {target} is not in G"), cutoff, backwards=True)
 
 
 def all_pairs_shortest_path_length(G: VlangGraph, cutoff: float | None = None) -> Iterator[tuple[Any, Lengths]]:
-    """The result and the arguments as for `networkx.all_pairs_shortest_path_length`."""
+    """Same result and arguments as for `networkx.all_pairs_shortest_path_length`."""
     return ((node, _hops(G, place, cutoff)) for place, node in enumerate(G.nodes))
 
 
 def single_source_dijkstra_path_length(
     G: VlangGraph, source: Any, cutoff: float | None = None, weight: Hashable = "weight"
 ) -> Lengths:
-    """The result and the arguments as for `networkx.single_source_dijkstra_path_length`."""
+    """Same result and arguments as for `networkx.single_source_dijkstra_path_length`."""
     return multi_source_dijkstra_path_length(G, {source}, cutoff, weight)
 
 
 def multi_source_dijkstra_path_length(
     G: VlangGraph, sources: Iterable[Any], cutoff: float | None = None, weight: Hashable = "weight"
 ) -> Lengths:
-    """The result and the arguments as for `networkx.multi_source_dijkstra_path_length`."""
+    """Same result and arguments as for `networkx.multi_source_dijkstra_path_length`."""
     if not sources:
         raise ValueError("sources must not be empty")
     starts = [position(G, source, f"Node {source} not found in graph") for source in sources]
@@ -59,24 +59,24 @@ def multi_source_dijkstra_path_length(
 def all_pairs_dijkstra_path_length(
     G: VlangGraph, cutoff: float | None = None, weight: Hashable = "weight"
 ) -> Iterator[tuple[Any, Lengths]]:
-    """The result and the arguments as for `networkx.all_pairs_dijkstra_path_length`."""
+    """Same result and arguments as for `networkx.all_pairs_dijkstra_path_length`."""
     _require_lengths(G, weight)
     return ((node, _weighted(G, [place], weight, cutoff)) for place, node in enumerate(G.nodes))
 
 
 def dijkstra_path_length(G: VlangGraph, source: Any, target: Any, weight: Hashable = "weight") -> Any:
-    """The result and the arguments as for `networkx.dijkstra_path_length`."""
+    """Same result and arguments as for `networkx.dijkstra_path_length`."""
     place = position(G, source, f"Node {source} not found in graph")
     return _to(G, place, source, target, weight, f"Node {target} not reachable from {source}")
 
 
 def single_source_bellman_ford_path_length(G: VlangGraph, source: Any, weight: Hashable = "weight") -> Lengths:
-    """The result and the arguments as for `networkx.single_source_bellman_ford_path_length`."""
+    """Same result and arguments as for `networkx.single_source_bellman_ford_path_length`."""
     return _weighted(G, [position(G, source, f"Source {source} not in G")], weight)
 
 
 def bellman_ford_path_length(G: VlangGraph, source: Any, target: Any, weight: Hashable = "weight") -> Any:
-    """The result and the arguments as for `networkx.bellman_ford_path_length`."""
+    """Same result and arguments as for `networkx.bellman_ford_path_length`."""
     if source == target:
         if source not in G:
             raise networkx.NodeNotFound(f"Node {source} not found in graph")
@@ -88,7 +88,7 @@ def bellman_ford_path_length(G: VlangGraph, source: Any, target: Any, weight: Ha
 def shortest_path_length(
     G: VlangGraph, source: Any = None, target: Any = None, weight: Hashable | None = None, method: str = "dijkstra"
 ) -> Any:
-    """The result and the arguments as for `networkx.shortest_path_length`."""
+    """Same result and arguments as for `networkx.shortest_path_length`."""
     if method not in ("dijkstra", "bellman-ford"):
         raise ValueError(f"method not supported: {method}")
     if source is None and target is None:
@@ -105,7 +105,7 @@ def shortest_path_length(
 
 
 def has_path(G: VlangGraph, source: Any, target: Any) -> bool:
-    """The result and the arguments as for `networkx.has_path`."""
+    """Same result and arguments as for `networkx.has_path`."""
     try:
         _between(G, source, target, None, "dijkstra")
     except networkx.NetworkXNoPath:
@@ -114,17 +114,17 @@ def has_path(G: VlangGraph, source: Any, target: Any) -> bool:
 
 
 def descendants(G: VlangGraph, source: Any) -> set[Any]:
-    """The result and the arguments as for `networkx.descendants`."""
+    """Same result and arguments as for `networkx.descendants`."""
     return _reached(G, source, backwards=False)
 
 
 def ancestors(G: VlangGraph, source: Any) -> set[Any]:
-    """The result and the arguments as for `networkx.ancestors`."""
+    """Same result and arguments as for `networkx.ancestors`."""
     return _reached(G, source, backwards=True)
 
 
 def descendants_at_distance(G: VlangGraph, source: Any, distance: int) -> set[Any]:
-    """The result and the arguments as for `networkx.descendants_at_distance`."""
+    """Same result and arguments as for `networkx.descendants_at_distance`."""
     place = position(G, source, f"The node {source} is not in the graph.", networkx.NetworkXError)
     return set(nodes_of(G, np.flatnonzero(_depths(G, place) == distance))) if distance >= 0 else set()
 
@@ -133,7 +133,7 @@ def ego_graph(
     G: VlangGraph, n: Any, radius: float = 1, center: bool = True, undirected: bool = False,
     distance: Hashable | None = None,
 ) -> Any:
-    """The result and the arguments as for `networkx.ego_graph`."""
+    """Same result and arguments as for `networkx.ego_graph`."""
     if distance is None:
         near = _hops(G, position(G, n, f"Source {n} is not in G"), radius)
     else:

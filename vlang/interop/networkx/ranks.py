@@ -36,7 +36,7 @@ def pagerank(
     weight: Hashable | None = "weight",
     dangling: Mapping[Any, float] | None = None,
 ) -> dict[Any, float]:
-    """The result and the arguments as for `networkx.pagerank`."""
+    """Same result and arguments as for `networkx.pagerank`."""
     n = len(G)
     if n == 0:
         return {}
@@ -63,7 +63,7 @@ def katz_centrality(
     normalized: bool = True,
     weight: Hashable | None = None,
 ) -> dict[Any, float]:
-    """The result and the arguments as for `networkx.katz_centrality`."""
+    """Same result and arguments as for `networkx.katz_centrality`."""
     if len(G) == 0:
         return {}
     start = np.zeros(len(G)) if nstart is None else _values(G, nstart)
@@ -85,7 +85,7 @@ def eigenvector_centrality(
     nstart: Mapping[Any, float] | None = None,
     weight: Hashable | None = None,
 ) -> dict[Any, float]:
-    """The result and the arguments as for `networkx.eigenvector_centrality`."""
+    """Same result and arguments as for `networkx.eigenvector_centrality`."""
     if len(G) == 0:
         raise networkx.NetworkXPointlessConcept("cannot compute centrality for the null graph")
     start = np.ones(len(G)) if nstart is None else _values(G, nstart)
@@ -101,7 +101,7 @@ def hits(
     nstart: Mapping[Any, float] | None = None,
     normalized: bool = True,
 ) -> tuple[dict[Any, float], dict[Any, float]]:
-    """The result and the arguments as for `networkx.hits`."""
+    """Same result and arguments as for `networkx.hits`."""
     if len(G) == 0:
         return {}, {}
     if max_iter <= 0:
@@ -153,5 +153,5 @@ def _shares(G: VlangGraph, given: Mapping[Any, float]) -> NDArray[np.float64]:
 
 
 def _few(graph: Graph) -> dict[str, Any]:
-    """The options of the runs on a graph: one thread for the short passes over a small one."""
+    """The options for runs on a graph: a small graph gets one thread, because its passes are short."""
     return {"threads": 1} if graph.n + graph.m < _ALONE else {}

@@ -56,7 +56,9 @@ class Weights:
 
 
 def ends_of(graph: Any, nodes: list[Any], rows: Rows) -> Ends:
-    """The pairs of adjacent nodes of a NetworkX graph. nodes: all nodes of the graph. rows: their `rows_of`."""
+    """The pairs of adjacent nodes of a NetworkX graph. nodes: all nodes of the graph. rows: the result of `rows_of` for
+    these nodes.
+    """
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     src = np.repeat(np.arange(len(rows), dtype=np.uint32), lengths)
     dst = _positions(nodes, chain.from_iterable(rows), len(src)).astype(np.uint32)
@@ -73,7 +75,7 @@ def weights_of(graph: Any, rows: Rows, ends: Ends, name: Hashable, default: Any)
 
     Args:
         graph: the graph.
-        rows: the `rows_of` all of its nodes.
+        rows: the result of `rows_of` for all nodes of the graph.
         ends: the pairs of adjacent nodes of the graph.
         name: the name of the attribute.
         default: the value for edges without the attribute.

@@ -31,7 +31,7 @@ class Row(NamedTuple):
     Attributes:
         home: the module of this package with the function of the same name.
         programs: the programs of vlang that it runs.
-        semantics: what a caller should know.
+        semantics: facts about the function that a caller should know.
         tolerance: how far results may be from those of NetworkX.
         work: the kind of work that NetworkX does: `LINEAR`, `SEARCH` or `CALL`. The kind decides above which graph size
             the backend is faster.

@@ -16,7 +16,7 @@ __all__ = ["single_source_dijkstra_path", "single_source_shortest_path"]
 
 
 def single_source_shortest_path(G: VlangGraph, source: Any, cutoff: float | None = None) -> dict[Any, list[Any]]:
-    """The result and the arguments as for `networkx.single_source_shortest_path`."""
+    """Same result and arguments as for `networkx.single_source_shortest_path`."""
     place = position(G, source, f"Source {source} not in G")
     found = run("bfs_tree", G.simple(), source=place)
     depths, reached = found["depth"], found.reached("depth")
@@ -27,7 +27,7 @@ def single_source_shortest_path(G: VlangGraph, source: Any, cutoff: float | None
 def single_source_dijkstra_path(
     G: VlangGraph, source: Any, cutoff: float | None = None, weight: Hashable = "weight"
 ) -> dict[Any, list[Any]]:
-    """The result and the arguments as for `networkx.single_source_dijkstra_path`.
+    """Same result and arguments as for `networkx.single_source_dijkstra_path`.
 
     Raises NotImplementedError for a weight that is not above 0, since the parents then form no tree.
     """

@@ -1,7 +1,8 @@
 """The operations of an expression or a reduction that check mode tests, in the order of evaluation.
 
-Of a grouped gather, first the operations at edges are evaluated: the condition, the key, and the terms of all
-reductions inside. Then those of groups: the results of the reductions inside, the condition of groups, and the body.
+In a grouped gather, the operations at edges are evaluated first: the condition, the key, and the terms of all
+reductions inside. The operations on groups follow: the results of the reductions inside, the condition of groups, and
+the body.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def failing(expr: f.Expr, span: Span, guards: tuple[f.Expr, ...] = (), compared:
     """The operations inside an expression that can fail, in the order of evaluation.
 
     Args:
-        expr: The expression. Its only reductions are over common neighbours, or already tested.
+        expr: The expression. The reductions in the expression are over common neighbours, or have been tested before.
         span: The place to report for expressions that have no place of their own.
         guards: Conditions that are true wherever the expression is evaluated.
         compared: See `failures`.
@@ -93,7 +94,9 @@ def _compared(reduce: f.Reduce) -> bool:
 
 
 def in_terms(reduce: f.Reduce, span: Span) -> Iterator[Failing]:
-    """The operations in the condition and the body of a reduction; of a grouped gather, those at its edges."""
+    """The operations in the condition and the body of a reduction; for a grouped gather, the operations that are
+    evaluated at its edges.
+    """
     guards: tuple[f.Expr, ...] = ()
     if reduce.cond is not None:
         yield from failing(reduce.cond, span)
@@ -128,7 +131,7 @@ def in_groups(reduce: f.Reduce, span: Span) -> Iterator[Failing]:
 
 
 def _inside(reduce: f.Reduce) -> list[f.Reduce]:
-    """The different reductions inside a grouped gather: those of the condition of groups, and those of its body."""
+    """The different reductions inside a grouped gather, in the condition of groups and in the body."""
     return list(dict.fromkeys(one for part in (reduce.having, reduce.body) if part is not None
                               for one in f.reductions(part)))
 

@@ -313,11 +313,11 @@ class Program:
         names: For each unique name, the name in the text.
         precision: The bits of `int` and `float`: 32 or 64.
         needs: Its contracts about the graph.
-        shown: The category and time types of parameters, fields and globals, by name. Their integers are shown as names
-            or times.
+        shown: The category and time types of parameters, fields and globals, by name. The integers of these types are
+            shown as names or times.
         texts: The parameters that stand for names in the text, which binding supplies: name of the parameter -> text.
         later: The contracts about values that the program computes, by the name of the `let` in `body` that has the
-            value of the condition. They are checked at this `let`.
+            value of the condition. These contracts are checked at this `let`.
         compared: The parameters among `texts`, and those of type category, that are only compared by == and !=.
     """
 

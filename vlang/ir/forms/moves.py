@@ -160,7 +160,8 @@ class Moves:
 
     @classmethod
     def of_fields(cls, scope: LoopScope, known: Known, directions: Mapping[str, str | None]) -> Moves:
-        """Moves when every written field moves in its own direction (the table of language.md 10.2)."""
+        """A `Moves` for the case that every written field moves in its own direction (the table of language.md 10.2).
+        """
 
         def leaf(expr: f.Expr) -> Move:
             if isinstance(expr, f.Field) and expr.name in scope.written:
@@ -173,7 +174,9 @@ class Moves:
 
     @classmethod
     def of_edges(cls, scope: LoopScope, known: Known, tied: Callable[[str], bool]) -> Moves:
-        """Moves when the set of edges grows and fields stay. tied: whether a field's initial value depends on edges."""
+        """A `Moves` for the case that the set of edges grows and fields stay unchanged. tied: whether a field's initial
+        value depends on edges.
+        """
 
         def leaf(expr: f.Expr) -> Move:
             if isinstance(expr, f.Degree) or expr == f.GraphValue(expr.type, "M", "builtin"):

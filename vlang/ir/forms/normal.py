@@ -56,7 +56,7 @@ class Write:
         leaf: The statement.
         fields: The written fields.
         operator: The joining operator; None if the fields are recomputed.
-        rest: The e of *x joined with e*; the whole value if the fields are recomputed.
+        rest: The operand e, if the write has the form *x joined with e*; the whole value if the fields are recomputed.
         joined: The gather whose contributions may be joined into the field one by one, or None.
         delta: Whether the write is in delta form.
     """
@@ -99,7 +99,9 @@ def _write(scope: LoopScope, leaf: Leaf, apply: f.Apply) -> Write:
 
 
 def _tuple_form(apply: f.Apply) -> tuple[Operator, f.Expr] | None:
-    """`(x, y) = min((x, y), e)`. The old tuple must come first, because `min` returns the first of two equal tuples."""
+    """The normal form of `(x, y) = min((x, y), e)`. The old tuple must come first, because `min` returns the first of
+    two equal tuples.
+    """
     value = apply.value
     if not (isinstance(value, f.Op) and value.op in ("min", "max")):
         return None
@@ -146,7 +148,9 @@ def _wider(expr: f.Expr) -> bool:
 
 
 def _rounded_form(value: f.Op, name: str) -> tuple[Operator, f.Expr] | None:
-    """`x = f16(min(f32(x), e))`, which equals `min(x, f16(e))`: rounding is monotone, and x already is an f16."""
+    """The normal form of `x = f16(min(f32(x), e))`, which equals `min(x, f16(e))`: rounding is monotone, and x already
+    is an f16.
+    """
     (inner,) = value.args
     if not (isinstance(inner, f.Op) and inner.op in ("min", "max")):
         return None
@@ -158,7 +162,7 @@ def _rounded_form(value: f.Op, name: str) -> tuple[Operator, f.Expr] | None:
 
 
 def _sum_form(value: f.Op, name: str) -> tuple[Operator, f.Expr] | None:
-    """`x + e` and `x - e`: a sum of terms in which x occurs once, with a positive sign."""
+    """The normal form of `x + e` and `x - e`: a sum of terms in which x occurs once, with a positive sign."""
     terms = _terms(value, True)
     mine = [positive for term, positive in terms if _is_now(term, name)]
     if mine != [True]:

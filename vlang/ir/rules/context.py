@@ -120,8 +120,8 @@ def context_of(program: f.Program, loop: f.Repeat) -> Context:
 def beyond_edges(ctx: Context) -> Verdict | None:
     """The refusal of every rule about neighbours in a loop that also gathers along pointers; None for other loops.
 
-    Such a gather reads the vertices whose field names this vertex. These vertices are found anew whenever the field has
-    changed.
+    A gather along pointers reads the vertices whose field names this vertex. The vertices that point to a vertex are
+    found anew whenever the field has changed.
     """
     for name, gather in ctx.scope.gathers.items():
         key = gather.reduce.key
@@ -158,8 +158,8 @@ def _direction(writes: tuple[Write, ...], name: str) -> str | None:
 def outside(scope: LoopScope, writes: tuple[Write, ...], some: Iterable[Write]) -> frozenset[str]:
     """The own fields that the writes `some` read, except on the left side of an idempotent or delta form.
 
-    Reads on the left side do not count because (x v a) v a = x v a. This equation helps only if nothing else changes x
-    in between, so every write of x in the loop must join with the same operator.
+    Reads on the left side do not count because (x v a) v a = x v a, where v is the join. This equation helps only if
+    nothing else changes x in between, so every write of x in the loop must join with the same operator.
     """
     found: set[str] = set()
     for write in some:

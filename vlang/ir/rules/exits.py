@@ -232,7 +232,9 @@ def _strict_zero(body: f.Expr, domain: str) -> frozenset[str]:
 
 
 def _nonzero(expr: f.Expr, domain: str) -> bool:
-    """Whether a divisor is never 0: a literal, or a degree of the neighbour (which includes this edge)."""
+    """Whether a divisor is known not to be 0: it is a literal, or a degree of the neighbour, which is at least 1
+    because it counts the current edge.
+    """
     if isinstance(expr, f.Op) and expr.op == "cast":
         return _nonzero(expr.args[0], domain)
     if isinstance(expr, f.Const):

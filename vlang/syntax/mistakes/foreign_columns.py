@@ -67,7 +67,7 @@ def method_of_other_language(line: str, around: Surroundings) -> Habit | None:
 
 
 def total_of_column(line: str, around: Surroundings) -> Habit | None:
-    """`x / x.sum()`: a number of the whole graph inside the expression of every vertex."""
+    """Recognise `x / x.sum()`, in which every vertex uses a number of the whole graph."""
     match = _TOTAL.match(line)
     if match is None or match["column"] not in around.fields:
         return None
@@ -80,7 +80,7 @@ def total_of_column(line: str, around: Surroundings) -> Habit | None:
 
 
 def transformed_groups(line: str, around: Surroundings) -> Habit | None:
-    """`x.groupby(label).transform("sum")`: every vertex reads the value of its group."""
+    """Recognise `x.groupby(label).transform("sum")`, in which every vertex reads the value of its group."""
     match = _TRANSFORM.fullmatch(line)
     if match is None:
         return None

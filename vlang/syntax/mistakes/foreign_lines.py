@@ -77,7 +77,7 @@ def _typed_arrow(line: str, around: Surroundings) -> Habit | None:
 
 
 def _get_edges(line: str, around: Surroundings) -> Habit | None:
-    """`for e in getInEdges()`, with `e.value` and `e.source.x`."""
+    """Recognise `for e in getInEdges()`, with `e.value` and `e.source.x`."""
     match = _GET_EDGES.search(line)
     if match is None:
         return None
@@ -246,7 +246,7 @@ def _try(line: str, around: Surroundings) -> Habit | None:
 
 
 def _otherwise(line: str, around: Surroundings) -> Habit | None:
-    """`elif` and `else` after a `where`, if no block before has changed what the conditions read."""
+    """Recognise `elif` and `else` after a `where`, if no block before has changed what the conditions read."""
     match = _OTHERWISE.fullmatch(line)
     if match is None:
         return None

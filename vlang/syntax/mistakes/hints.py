@@ -249,7 +249,9 @@ def _arrow(case: _Case) -> Problem | None:
 
 
 def _crossed(words: list[Word]) -> Iterator[tuple[int, str]]:
-    """Yield the index and the text of each arrow of another language after a `for`. Such an arrow is two words."""
+    """Yield the index and the text of each arrow of another language after a `for`. An arrow of another language is two
+    words.
+    """
     begin = next((i for i, w in enumerate(words) if w.text == "for" and i), len(words))
     for i in range(begin, len(words) - 1):
         pair = words[i].text + words[i + 1].text

@@ -261,7 +261,7 @@ def _numbered(src: Array, dst: Array, threads: int) -> tuple[tuple[Array, Array]
 
 
 def _span(src: Array, dst: Array) -> tuple[int, int]:
-    """The smallest and the largest id; (0, 0) without edges."""
+    """The smallest and the largest id; (0, 0) if there are no edges."""
     if len(src) == 0:
         return 0, 0
     return min(int(src.min()), int(dst.min())), max(int(src.max()), int(dst.max()))

@@ -42,7 +42,7 @@ class Store:
     """The edges read so far: dense or raw 32-bit numbers of both ends, and one array per column of numbers."""
 
     def __init__(self, columns: int, growing: Callable[[DTypeLike], Growing] = Growing) -> None:
-        """Create empty arrays. growing(dtype) creates one of these arrays."""
+        """Create empty arrays with `growing(dtype)`, one call for each array."""
         self.count = 0
         self.source = growing(np.uint32)
         self.target = growing(np.uint32)

@@ -63,7 +63,7 @@ def read_dimacs(
 
 
 def dimacs_counts(lines: Sequence[str]) -> tuple[int, int]:
-    """The numbers of edges and of vertices that the problem line declares; (0, 0) without such a line."""
+    """The numbers of edges and of vertices that the problem line declares; (0, 0) if there is no such line."""
     for line in lines:
         words = line.split()
         if words and words[0] == "p":

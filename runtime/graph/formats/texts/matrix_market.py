@@ -97,7 +97,7 @@ def read_matrix_market(
 
 
 def matrix_counts(lines: Sequence[str]) -> tuple[int, int]:
-    """The numbers of edges and of vertices that the size line declares; (0, 0) without data."""
+    """The numbers of edges and of vertices that the size line declares; (0, 0) if there are no data."""
     if not lines:
         return 0, 0
     rows, columns, entries = (int(word) for word in lines[0].split()[:3])

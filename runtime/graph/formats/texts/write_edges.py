@@ -27,8 +27,8 @@ _CONTROL = re.compile(r"[\0-\x08\n\r\x0b\x0c\x0e-\x1f]")
 def write_edges(graph: Graph, file: IO[bytes], path: str, suffix: str) -> list[str]:
     """Write the edges of a graph, and return notes about what the file does not keep.
 
-    A .txt begins with comments on the direction and the counts. Its columns have a header unless the only column is
-    `weight` and the ids are integers. A .csv and a .tsv always have a header, and no comments.
+    A .txt begins with comments on the direction and the counts. The columns of a .txt have a header unless the only
+    column is `weight` and the ids are integers. A .csv and a .tsv always have a header, and no comments.
 
     Args:
         graph: the graph.

@@ -24,10 +24,11 @@ def _product(a: Any, b: Any) -> Any:
 
 @njit
 def _round(digits: Any, exponent: Any, powers: Any) -> Any:
-    """Returns whether rounding is certain, and the bits of the double nearest to digits * 10^exponent; digits > 0.
+    """Returns whether rounding is certain, and the bits of the double nearest to digits * 10^exponent; digits must be
+    positive.
 
-    The Eisel-Lemire algorithm (Lemire, Number parsing at a gigabyte per second, 2021). powers[2 k] and powers[2 k +
-    1] are the low and the high half of the 128 leading bits of 10^(k - 342), rounded down.
+    The Eisel-Lemire algorithm (Lemire, Number parsing at a gigabyte per second, 2021). The words powers[2 k] and
+    powers[2 k + 1] are the low and the high half of the 128 leading bits of 10^(k - 342), rounded down.
     """
     one = np.uint64(1)
     shifted = digits

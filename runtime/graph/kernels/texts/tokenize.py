@@ -147,7 +147,7 @@ def _missing(text: Any, first: Any, end: Any, names: Any) -> Any:
 def _line_start(text: Any, i: Any, delimiter: Any, mark: Any, letters: Any) -> Any:
     """Returns (status, whether the line at i has data, position).
 
-    The position is that of the first field or, without data, of the next line.
+    The position is that of the first field; if the line has no data, it is that of the next line.
 
     A line of data must begin with the byte `mark`, unless `mark` is 0.
     """
@@ -200,7 +200,7 @@ def scan(text: Any, first: Any, end: Any, setup: Any, roles: Any, ids: Any, cell
         result: output, see digits.py. PLACE and FIELD are the first byte of the line and the field of an error.
 
     Returns:
-        One of the status codes above.
+        One of the status codes of this module.
     """
     delimiter, mark, letters, text_ids = setup[DELIMITER], setup[MARK], setup[LETTER_COMMENTS], setup[TEXT_IDS]
     base, lowest, highest = setup[BASE], setup[LOWEST], setup[HIGHEST]

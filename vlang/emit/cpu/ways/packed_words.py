@@ -80,7 +80,9 @@ class Words:
 
 
 def words_of(writer: StageWriter, fields: tuple[str, ...], types: tuple[Scalar, ...]) -> tuple[Words, PushSpec] | None:
-    """The words for fields that are written together, and their spec for the engine; None if above 16 bytes."""
+    """The words for fields that are written together, and their spec for the engine; None if they need more than 16
+    bytes.
+    """
     if len(fields) == 1 and fields[0] in writer.two_buffers:
         slot = f"next:{fields[0]}"
         words = Words(writer.dialect, writer.env.pointer(slot, stored_as(types[0])), 0, types, (0,))

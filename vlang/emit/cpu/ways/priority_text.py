@@ -125,7 +125,9 @@ def _offer(writer: StageWriter, how: Pushing, low: bool, log: bool) -> Function:
 
 
 def _joined_part(writer: StageWriter, how: Pushing) -> tuple[Function, ...]:
-    """The function `joined_part`, which computes a sender's common part from packed words; its fields are outdated."""
+    """The function `joined_part`, which computes a sender's common part from packed words, because the sender's fields
+    are outdated.
+    """
     assert how.words is not None
     words = how.words
     if _together(writer):

@@ -1,7 +1,8 @@
 """Passes whose sums over the edges may be shared by several runs (vlang.runtime.cpu.together).
 
 Such a pass adds up one field or message per edge, so that runs differ only in these values: their sums can be computed
-side by side, each in the order in which the kernel "pull" adds. The skeleton `summed` goes on from the sums of one run.
+side by side, each in the order in which the kernel "pull" adds. The skeleton `summed` computes the rest of the
+superstep from the sums of one run.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class TogetherText:
     def write(self, writer: StageWriter) -> Added:
         """The kernel that takes sums, and the slots of messages and sums.
 
-        Only a reason if a pass computes more than a sum of messages.
+        If a pass computes more than a sum of messages, the result is only the reason why runs cannot share the pass.
         """
         reason = _refused(writer)
         if reason:

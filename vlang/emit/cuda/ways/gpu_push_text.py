@@ -92,7 +92,8 @@ def _beside(writer: StageWriter, d: CudaDialect, push: Push, cells: Sequence[Cel
 
 
 def _priority(writer: StageWriter, d: CudaDialect, push: Push) -> Function:
-    """The function `priority`: the priority of a vertex, where the least value goes first; 0 without rule O."""
+    """The function `priority`: the priority of a vertex, where the least value goes first; 0 if rule O is not granted.
+    """
     if not push.priority:
         return Function("priority", (), d.constant(0.0, F64))
     name = push.writes[0].fields[0]

@@ -1,7 +1,7 @@
 """Code of reductions: the components of an accumulator, and how they start, take a value, merge and finish.
 
 In this module one worker owns each accumulator, so every operation is a plain update (language.md section 13, column
-"numba owned"). vlang.emit.cuda.unified has the operations on accumulators that threads of a GPU share.
+"numba owned"). The module vlang.emit.cuda.unified has the operations on accumulators that threads of a GPU share.
 """
 
 from __future__ import annotations

@@ -114,7 +114,9 @@ class Grouped(Accumulation):
         return d.convert(self.key, d.convert(I64, d.arithmetic("^", U64, word, d.constant(1 << 63, U64))))
 
     def parts(self, names: tuple[str, ...]) -> list[tuple[Accumulation, tuple[str, ...]]]:
-        """Return each reduction inside the gather with its components, of the components `names` of a group."""
+        """Return each reduction inside the gather with its own components, selected from the components `names` of a
+        group.
+        """
         found, at = [], 0
         for one in self.inside:
             found.append((one, names[at : at + len(one.types)]))

@@ -58,7 +58,7 @@ def put_and_get(
         env: The environment of the functions.
         accumulations: The accumulations, side by side in the accumulator.
         slot: The first part of the names of the arrays.
-        length: What the entries of the arrays belong to.
+        length: What each entry of the arrays belongs to, such as "vertices".
         put: The name of the function that stores.
         get: The name of the function that loads.
     """

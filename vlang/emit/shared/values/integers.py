@@ -154,7 +154,8 @@ def _tests(*cases: tuple[bool, str, str]) -> list[str]:
 
 
 def _absorbed(writer: Writer, type_: Scalar, text: str, ups: list[str], downs: list[str]) -> str:
-    """Code of a clamped value: `inf` if a test in `ups` is true, `-inf` if a test in `downs` is, otherwise `text`."""
+    """Code of a clamped value: `inf` if a test in `ups` is true, `-inf` if a test in `downs` is true, otherwise `text`.
+    """
     d = writer.d
     high, low = writer.bounds(type_)
     for tests, end in ((downs, low), (ups, high)):

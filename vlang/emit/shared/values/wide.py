@@ -2,7 +2,8 @@
 
 Writers name every component of a vector. For a long vector of floats these names are texts that carry the name of the
 vector or the array to which they belong. If an operation gets all components of such a vector in order, one line
-operates on the whole vector (runtime/compile/wide.py). All other code reads single components, as of a short vector.
+operates on the whole vector (runtime/compile/wide.py). All other code reads single components, as it does for a short
+vector.
 """
 
 from __future__ import annotations

@@ -1,0 +1,62 @@
+"""The state of a run on a GPU as checkpoints read and restore it (`Restorable` in vlang.runtime.engine.checkpoint)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.gpu.device.device import Device
+from vlang.runtime.gpu.passes.gpu_copies import GpuCopies
+from vlang.runtime.gpu.passes.gpu_state import GpuState
+from vlang.runtime.storage.state.remote import Remote, in_memory
+
+__all__ = ["GpuSaved"]
+
+
+class _Owner(Protocol):
+    """The parts of a machine with one GPU that the methods below use."""
+
+    device: Device
+    held: GpuCopies
+
+    @property
+    def state(self) -> GpuState: ...
+
+    def pointer(self, slot: str) -> int: ...
+
+
+class GpuSaved:
+    """The base class of a machine with one GPU, with the methods for checkpoints. All arrays are on the device."""
+
+    windows: None = None
+
+    def share(self: _Owner, slot: str) -> Remote:
+        """The values of a vertex array. They are copied from the device only when they are fetched."""
+        state = self.state
+
+        def fetch(target: NDArray[Any]) -> None:
+            if len(target):
+                state.flush()
+                self.device.download(target, self.pointer(slot))
+
+        return Remote(state.dtypes[slot], state.lengths[slot], fetch)
+
+    def put(self: _Owner, slot: str, array: NDArray[Any] | Remote) -> None:
+        """Store the values of a vertex array."""
+        if len(array):
+            self.device.upload(self.pointer(slot), np.ascontiguousarray(in_memory(array)))
+
+    def scalar_bits(self: _Owner) -> dict[str, int]:
+        """The 64 bits of every graph-level value as an integer, in a dict by the name of the value."""
+        return self.state.scalar_bits()
+
+    def put_scalar_bits(self: _Owner, name: str, bits: int) -> None:
+        """Store a graph-level value from its 64 bits."""
+        self.state.put_scalar_bits(name, bits)
+
+    def copies(self: _Owner, kept: object) -> Sequence[Remote]:
+        """The arrays of a copy that `keep` returned."""
+        return self.held.remote(kept)
