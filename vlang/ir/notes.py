@@ -111,7 +111,15 @@ class Notes(ABC):
 
     def note(self, statement: f.Statement, value: f.Expr, now: f.Expr, hidden: bool = False,
              terms: bool = False) -> f.Statement:  # fmt: skip
-        """The statement that notes that `now` holds of a value of a statement."""
+        """The statement that writes a note.
+
+        Args:
+            statement: The statement that the note is about.
+            value: Its value.
+            now: Whether the value overflowed.
+            hidden: See `Place`.
+            terms: See `Place`.
+        """
         span = statement.span
         text = " ".join(self.program.source[span.start : span.end].split())
         vertices = not isinstance(statement, (f.Let, f.InitGlobal))
