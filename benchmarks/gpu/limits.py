@@ -1,7 +1,7 @@
 """Measure the limits of the GPU and of its link to the host. The limits are measured in the same session as the runs
 that are compared with them.
 
-`python benchmarks/gpu/limits.py` measures the limits and prints them.
+`python benchmarks/gpu/limits.py` measures and prints the limits.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def measure_limits() -> Limits:
 
 
 def gather_seconds(targets: NDArray[np.uint32], n: int) -> float:
-    """Return the seconds to read all targets in order and to gather one float for each. This time is the limit of a
-    sweep.
+    """Return the seconds to read all targets in order and to gather one float for each. The time of these reads is the
+    limit of a sweep.
 
     n: the number of vertices.
     """

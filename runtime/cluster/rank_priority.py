@@ -79,7 +79,8 @@ def combined_apart(stage: StageSpec) -> bool:
 
 
 def _last(dtype: np.dtype[Any], stage: StageSpec) -> Any:
-    """The value with the last priority. This value is stored for entries without a vertex, whose memory has old values.
+    """The value with the last priority. The value with the last priority is stored for entries without a vertex, whose
+    memory has old values.
     """
     spec = stage.way("priority", PrioritySpec)
     assert spec is not None
@@ -165,6 +166,6 @@ class _RankPriorityLoop(PriorityLoop):
             mirror_kernels()["wait"](places, len(places), first, self._waiters)
 
     def close(self) -> None:
-        """Restore the second buffer of the field. This loop, and not the exchange, has written the mirrors."""
+        """Restore the second buffer of the field. The loop, and not the exchange, has written the mirrors."""
         super().close()
         self._rank.forget(f"field:{self._field}")

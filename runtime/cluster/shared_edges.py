@@ -63,8 +63,8 @@ class SharedEdges:
     """The edges of all shares, with the interface of the edges of a page file (`StoredEdges`), except that pages cannot
     be read.
 
-    All ranks create it together. The object has the attributes of `StoredEdges`, and the attribute `listed`, the share
-    of this rank.
+    All ranks create the object together. The object has the attributes of `StoredEdges`, and the attribute `listed`,
+    the share of this rank.
 
     Args:
         name: the name of the graph.

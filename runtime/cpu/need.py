@@ -43,7 +43,8 @@ class Need:
         reading: peak while the graph is read.
         building: peak while its adjacencies are built and cut into pages.
         running: peak while the program runs, without `optional`.
-        optional: additional memory that only makes a run faster. The run takes this memory if the budget permits.
+        optional: additional memory that only makes a run faster. The run takes the optional memory if the budget
+            permits.
         state: arrays with one value per vertex.
         adjacency: neighbours and offsets, while the program runs.
         columns: edge columns, while the program runs.
@@ -176,7 +177,7 @@ def _columns(stages: Iterable[StageSpec]) -> dict[str, str]:
 def _proved(plan: Plan) -> set[str]:
     """The names of the passes that check bounds of edge columns.
 
-    These passes rarely run, because the ranges of columns prove most bounds.
+    The passes that check bounds rarely run, because the ranges of columns prove most bounds.
     """
     return {before.name for before, step in pairwise(plan.steps)
             if isinstance(step, Contract) and step.bounds and isinstance(before, StageSpec)}

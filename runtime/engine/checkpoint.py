@@ -223,7 +223,7 @@ def _watched(
 
 
 def _check_values(slot: str, one: Slot, values: NDArray[Any], n: int) -> None:
-    """Raise ValueError for values that no run stores. Kernels might use such values as indices."""
+    """Raise ValueError for values that no run stores. Kernels might use wrong values as indices."""
     if one.type == "vertex" and bool(np.any((values >= n) & (values != _NONE))):
         raise ValueError(f"`{slot}` names vertices that the graph does not have")
     if one.type == "bool" and bool(np.any(values > 1)):

@@ -72,8 +72,8 @@ def run_plan(
         scalars: the given parameters, by name.
         fields: the given arrays of vertex fields, by name; they replace the initializers.
         options: the options of the run.
-        starts: the start of each loop that continues another run, by number of the loop. Such a loop is executed only
-            once in the run.
+        starts: the start of each loop that continues another run, by number of the loop. A loop that continues another
+            run is executed only once in the run.
         keep: the slots of arrays to return.
         goal: where to stop early; None to run to the end.
         watch: the values that are tested for infinity at the end of every block and at the end of the run.

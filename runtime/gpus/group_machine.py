@@ -53,8 +53,13 @@ class GroupMachine:
     def notes(self) -> tuple[str, ...]:
         """Sentences about the exchange between the GPUs so far."""
         pushed = f"; {self.activated:,} values of active vertices were sent" if self.activated else ""
-        return (f"exchange {self._exchange.name}: {self._exchange.note()}{pushed}; {self.traffic.nbytes:,} bytes were "
-                "copied between GPUs",)
+        return (*self.alone(), f"exchange {self._exchange.name}: {self._exchange.note()}{pushed}; "
+                f"{self.traffic.nbytes:,} bytes were copied between GPUs")
+
+    def alone(self) -> tuple[str, ...]:
+        """A sentence about the option `dispatch`, which several GPUs do not follow; () without this option."""
+        asked = self._parts[0].options.dispatch
+        return () if asked == "gpu" else (f"dispatch: the GPUs ran all pages, as dispatch={asked} is for one GPU",)
 
     # ------------------------------------------------------------------------------------------- values of the run
     def set_scalar(self, name: str, value: bool | int | float) -> None:
@@ -211,7 +216,8 @@ class GroupMachine:
 
     # ------------------------------------------------------------------------------------------- checkpoints
     def share(self, slot: str) -> Remote:
-        """The values of a vertex array of the whole graph. They are copied from the GPUs only when they are fetched."""
+        """The values of a vertex array of the whole graph. Values are copied from the GPUs only when they are fetched.
+        """
         first = self._parts[0]
         dtype, size = first.state.dtypes[slot], first.itemsize(slot)
 

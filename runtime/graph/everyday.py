@@ -93,7 +93,7 @@ class EverydayGraph(HeldGraph):
 
         After a run on a GPU, the parts that the run copied stay on the GPU, up to the limit of its option
         `device_cache`, and later runs use these parts. A forked process, a copy of the graph and an unpickled graph
-        have no such parts.
+        have no parts on a device.
         """
         return tuple(copy for one in self._copied() for copy in one.listed())
 
@@ -147,7 +147,7 @@ class EverydayGraph(HeldGraph):
     ) -> tuple[str, ...]:
         """Write the graph atomically, in the format of the suffix (docs/graph-files.md); as .npz without a suffix.
 
-        `Graph.read` reads all these formats. Returns sentences about what the file does not keep.
+        `Graph.read` reads all formats that this method writes. Returns sentences about what the file does not keep.
 
         Args:
             path: path of the file to write.

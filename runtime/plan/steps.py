@@ -112,6 +112,7 @@ class StageSpec:
         refused: name of a way -> the reason why the pass cannot run that way.
         fused: the work that is fused into a full pass on a CPU; None if there is no such work.
         near: the slots of the arrays over vertices that the kernels of the pass read at neighbours.
+        arrays: the slots of all arrays that the kernels of the pass access.
     """
 
     name: str
@@ -131,6 +132,7 @@ class StageSpec:
     refused: Mapping[str, str] = field(default_factory=dict)
     fused: Fused | None = None
     near: tuple[str, ...] = ()
+    arrays: tuple[str, ...] = ()
 
     @property
     def side(self) -> str | None:

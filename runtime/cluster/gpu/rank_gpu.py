@@ -36,7 +36,9 @@ class RankGpuMachine(GroupMachine):
 
     def notes(self) -> tuple[str, ...]:
         """A sentence about the exchange between the ranks so far."""
-        return (f"exchange {self._exchange.name}: {self._exchange.note()}",)
+        asked = self._part.options.strategy
+        other = () if asked != "p" else ("strategy: each rank has the state of its own vertices and their neighbours",)
+        return (*self.alone(), *other, f"exchange {self._exchange.name}: {self._exchange.note()}",)
 
     def array(self, slot: str) -> NDArray[Any]:
         """The values of a vertex array for the whole graph, collected from all ranks."""

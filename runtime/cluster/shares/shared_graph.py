@@ -49,8 +49,8 @@ class _Part:
     rule: tuple[int, int] | None
 
     def common(self) -> list[Any]:
-        """The values that must be equal on all ranks. If they differ, one process reads the whole file and reports what
-        is wrong.
+        """The values that must be equal on all ranks. If the ranks have different values, one process reads the whole
+        file and reports what is wrong.
         """
         edges = self.share.edges
         odd = bool(edges.warnings or edges.kinds)

@@ -104,7 +104,7 @@ class CpuWay(ABC):
         return 0
 
     def optional(self, loop: LoopSpec, shape: Shape) -> int:
-        """The bytes that only make this way faster. The loop uses them only if the budget permits."""
+        """The bytes that only make this way faster. The loop uses this memory only if the budget permits."""
         return 0
 
     def problem(self, plan: Plan, graph: Graph, options: Options) -> str:

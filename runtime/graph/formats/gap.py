@@ -160,7 +160,7 @@ def _known(path: Path) -> _Layout:
 
 
 def _offsets(path: Path, file: IO[bytes], found: _Layout, space: Space) -> NDArray[np.int64]:
-    """The n + 1 offsets. Raises GraphError if they decrease, or do not go from 0 to the number of entries."""
+    """The n + 1 offsets. Raises GraphError if the offsets decrease, or do not go from 0 to the number of entries."""
     offsets: NDArray[np.int64] = space.empty(found.n + 1, np.int64)
     last = 0
     for first in range(0, found.n + 1, _BLOCK):

@@ -1,8 +1,8 @@
 """Detects texts that look like edge lists but are not: METIS, MatrixMarket without its first line, lines of counts.
 
-If such a text were read as an edge list, it would have a wrong edge, or raise an error for a correct line. A text
-raises GraphError if it is certainly not an edge list, or if it has a second header in the middle. A doubtful text adds
-a warning. With a header such as `source target`, all lines after it are taken as edges.
+If a text of this kind were read as an edge list, the graph would have a wrong edge, or raise an error for a correct
+line. A text raises GraphError if it is certainly not an edge list, or if it has a second header in the middle. A
+doubtful text adds a warning. With a header such as `source target`, all lines after it are taken as edges.
 """
 
 from __future__ import annotations
