@@ -134,7 +134,8 @@ def packed(
         outcome: the attributes of the outcome so far, by the names in _OUTCOME.
         history: the history so far.
     """
-    arrays: dict[str, NDArray[Any] | Remote] = {slot: machine.share(slot) for slot in saved_slots(plan, walk(position, plan.steps))}
+    arrays: dict[str, NDArray[Any] | Remote] = {
+        slot: machine.share(slot) for slot in saved_slots(plan, walk(position, plan.steps))}
     for number, block in enumerate(blocks):
         if block.watch is not None and block.watch.kept is not None:
             copies = machine.copies(block.watch.kept)

@@ -178,8 +178,8 @@ class PendingFile:
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Raise a DiskError if `path` cannot be written, so that the error comes before a long run and not after it.
 
-    A file without a name is created in the folder of `path` and removed: systems such as /proc refuse new files although
-    the permissions of the folder allow them.
+    A file without a name is created in the folder of `path` and removed: systems such as /proc refuse new files
+    although the permissions of the folder allow them.
     """
     import tempfile  # start-up
 

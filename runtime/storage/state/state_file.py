@@ -105,8 +105,8 @@ class Image:
     """
 
     def __init__(
-        self, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any] | Remote], buffer: NDArray[np.uint8] | None = None,
-        threads: int = 1,
+        self, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any] | Remote],
+        buffer: NDArray[np.uint8] | None = None, threads: int = 1,
     ) -> None:
         self._layout = _Layout(about, arrays)
         self.size = at = self._layout.size
