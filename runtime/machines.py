@@ -105,7 +105,7 @@ def open_machine(
         return
     choice.device.cache = options.device_cache
     try:
-        with _on_gpu(plan_for("cuda"), graph, options, choice.device, placement) as (machine, reading):
+        with _on_gpu(plan_for, graph, options, choice.device, placement) as (machine, reading):
             yield Opened(machine, machine.plan, choice.name, choice.reason, placement, reading,
                          machine.passes.streamed, machine.passes.shortfalls)
     finally:
@@ -136,7 +136,7 @@ def _on_ranks(
 
 @contextmanager
 def _on_gpu(
-    plan: Plan, graph: Graph, options: Options, device: Device, placement: Placement | None
+    plan_for: Callable[[str], Plan], graph: Graph, options: Options, device: Device, placement: Placement | None
 ) -> Iterator[tuple[GpuMachine, Reading | None]]:
     """A context manager for the machine of a GPU, and for the counts of bytes that it reads from disk."""
     from vlang.runtime.gpu.gpu_machine import GpuMachine  # start-up
@@ -147,7 +147,13 @@ def _on_gpu(
         assert graph.stored is not None
         disk = DiskPages(device, graph.stored, placement.ring)
     try:
-        machine = GpuMachine(device, plan, graph, options, disk)
+        plan = plan_for("cuda")
+        if options.dispatch == "gpu":
+            machine = GpuMachine(device, plan, graph, options, disk)
+        else:
+            from vlang.runtime.gpu.dispatch.dispatch_machine import DispatchMachine  # start-up
+
+            machine = DispatchMachine(device, plan, graph, options, disk, lambda: plan_for("numba"))
         try:
             yield machine, None if disk is None else disk.reading
         finally:
@@ -175,7 +181,7 @@ def _on_gpus(plan: Plan, graph: Graph, options: Options) -> Iterator[Opened]:
             devices[-1].cache = options.device_cache
         exchange, why = choose_exchange(options.exchange, devices)
         parts = []
-        for device, part in zip(devices, cut_graph(plan, graph, len(names))):
+        for device, part in zip(devices, cut_graph(plan, graph, len(names), options.strategy == "p")):
             parts.append(PartMachine(device, plan, part, options, graph, exchange))
             stack.callback(parts[-1].close)
         machine = GroupMachine(parts, exchange)

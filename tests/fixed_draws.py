@@ -1,7 +1,7 @@
 """Make the draws of Hypothesis depend on the seed only.
 
-Hypothesis also draws constants that it finds in the imported modules of the project. The same seed would therefore give
-different programs in another process, or after another test.
+Hypothesis also draws constants that it finds in the imported modules of the project. Because of these constants, the
+same seed would give different programs in another process, or after another test.
 """
 
 from __future__ import annotations

@@ -63,7 +63,9 @@ class Option:
 
 
 def _about(kind: str, values: str, help: str, **more: Any) -> Mapping[str, Any]:
-    """Metadata for a field of `Options`: the description of an option. `OPTIONS` adds its name and default."""
+    """Metadata for a field of `Options`: the description of an option. `OPTIONS` adds the name and the default of the
+    option.
+    """
     choices = tuple(values.split("|")) if kind in ("choice", "mode", "precision", "derive") else ()
     return {"option": Option("", kind, None, values, help, choices=choices, **more)}
 
@@ -87,11 +89,11 @@ class Options:
         "Threads; default: VLANG_THREADS, or all processors. Never changes a result.", least=1))
     device: str = field(default="cpu", metadata=_about(
         "device", "cpu|gpu|gpu:K|gpu:0,1|gpus|auto",
-        "Where to run. gpu:0,1 are several GPUs together, and gpus all. auto takes a GPU if it is there, fits and "
-        "pays, and says so."))
+        "Where to run. gpu:0,1 are several GPUs together, and gpus are all GPUs. auto chooses a GPU if there is one, "
+        "the run fits into its memory, and the graph is large enough; it reports its choice."))
     gpu_memory: int | None = field(default=None, metadata=_about(
         "size", "BYTES",
-        "GPU memory at most: 512M, 8G; default: what is free, less 300 MiB. Graphs that do not fit are "
+        "Limit on GPU memory: 512M, 8G; default: the free memory less 300 MiB. Graphs that do not fit are "
         "streamed.", devices="gpu"))
     policy: str = field(default="auto", metadata=_about(
         "choice", "auto|garaph|gts|wolfgraph|ws-vr|hytgraph",
@@ -99,22 +101,22 @@ class Options:
         "given. auto chooses what is fastest."))
     device_cache: int | None = field(default=None, metadata=_about(
         "room", "BYTES",
-        "GPU memory at most that stays in use after the run, for later runs: 0, 512M, 8G; default: half of what is "
-        "free.", devices="gpu"))
+        "Limit on the GPU memory that stays in use after the run, for later runs: 0, 512M, 8G; default: half of the "
+        "free memory.", devices="gpu"))
     memory: int | None = field(default=None, metadata=_about(
         "size", "BYTES",
-        "Host memory for graph and run at most: 512M, 8G; default: what `VLANG_MEMORY` says, else no limit, and a "
-        "warning where 80 % of what is free would be exceeded. What does not fit is refused, and the edges of a graph "
-        "from a page file are then streamed."))
+        "Limit on host memory for graph and run: 512M, 8G; default: the value of `VLANG_MEMORY`, else no limit, but a "
+        "warning if a run needs more than 80 % of the free memory. A run that does not fit is refused, except that "
+        "edges in a page file are streamed."))
     max_rounds: int | None = field(default=None, metadata=_about(
         "whole", "N",
-        "Stop every loop after so many rounds; the result then says that it stopped.", decides=True))
+        "Stop every loop after N rounds; the result then says that the loop stopped.", decides=True))
     precision: int | None = field(default=None, metadata=_about(
         "precision", "32|64",
-        "Bits of `int` and `float`; default: those of the loaded program, 32 if not said.", decides=True))
+        "Bits of `int` and `float`; default: the precision with which the program was loaded, or 32.", decides=True))
     progress: Callable[[Round], None] | bool | None = field(default=None, metadata=_about(
         "progress", "True|FUNCTION",
-        "True shows what is going on, in a line of the terminal or notebook, else in lines on stderr; a function is "
+        "True shows the progress, in one line of a terminal or notebook, else in lines on stderr; a function is "
         "called with the `Round` of every superstep.", command=False))
     trace: str | None = field(default=None, metadata=_about(
         "trace", "FILE",
@@ -122,32 +124,32 @@ class Options:
         "or .json.gz, for ui.perfetto.dev or chrome://tracing."))
     target: Any = field(default=None, metadata=_about(
         "vertex", "VERTEX",
-        "Stop once the value of this vertex is final, where the program allows it (rule O).", devices="cpu",
+        "Stop when the value of this vertex is final, if the program allows it (rule O).", devices="cpu",
         decides=True))
     derive: str | None = field(default=None, metadata=_about(
         "derive", "delta",
-        "Let loops over linear sums send changes instead of values, where that is allowed (rule D).", decides=True))
+        "Let loops over linear sums send changes instead of values, if rule D allows it.", decides=True))
     deterministic: bool = field(default=False, metadata=_about(
         "flag", "",
-        "On a GPU: the same bits in every run, with any GPU memory. On the CPU they always are."))
+        "On a GPU: every run gives the same bits, with any limit on GPU memory. Runs on the CPU always do."))
     device_arrays: bool = field(default=False, metadata=_about(
         "flag", "",
         "Leave the fields of the result on the GPU, as CuPy arrays, until they are needed.", devices="gpu"))
     chaos: int | None = field(default=None, metadata=_about(
         "whole", "SEED",
-        "Run again with every freedom that the program grants, at random, and compare.", devices="cpu"))
+        "Run again with random use of every freedom that the program grants, and compare the results.", devices="cpu"))
 
     check: bool = field(default=False, metadata=_about(
         "flag", "",
-        "Run twice, the first time in check mode: it ends at the first operation that overflows, makes or compares a "
-        "NaN, computes with an infinite integer, divides by zero or is out of range, and names vertex and line. Never "
-        "changes a result."))
+        "Run twice, the first time in check mode. This run ends at the first operation that overflows, produces or "
+        "compares a NaN, computes with an infinite integer, divides by zero or is out of range, and names vertex and "
+        "line. Never changes a result."))
     checkpoint: str | None = field(default=None, metadata=_about(
         "path", "DIR",
-        "Save the state of the run in this folder, and go on from there if the run was ended before its end."))
+        "Save the state of the run in this folder, and continue from there if an earlier run did not complete."))
     every: float | None = field(default=None, metadata=_about(
         "seconds", "TIME",
-        "Time between two checkpoints: 30s, 5m, 500ms; default: 30s, or 20 times what one takes if that is more."))
+        "Time between two checkpoints: 30s, 5m, 500ms; default: 30s, or 20 times the duration of one if that is more."))
     on_interrupt: str = field(default="stop", metadata=_about(
         "choice", "stop|write",
         "At an interrupt or SIGTERM: stop without output (in Python: raise), or write the values so far, marked as not "
@@ -155,16 +157,16 @@ class Options:
     cluster: int | str | None = field(default=None, metadata=_about(
         "cluster", "N|ray:N|ray://HOST:PORT",
         "Run on N ranks, which are processes that MPI starts on this machine, with the same results. Under mpiexec or "
-        "srun it is not needed; in Python, cluster=\"mpi\" then makes this process a rank of its MPI job. ray:N runs N "
-        "ranks on Ray, and ray://HOST:PORT runs one on each machine of a Ray cluster.",
+        "srun the option is not needed; in Python, cluster=\"mpi\" then makes this process a rank of its MPI job. "
+        "ray:N runs N ranks on Ray, and ray://HOST:PORT runs one rank on each machine of a Ray cluster.",
         devices="cpu"))
     restarts: int | None = field(default=None, metadata=_about(
         "whole", "N",
-        "Start the ranks again, at most N times, if one is killed; they go on from the last checkpoint of all ranks. "
-        "Needs `cluster` with a number of ranks, and `checkpoint`.", devices="cpu"))
+        "Start the ranks again, at most N times, if one is killed; they continue from the last checkpoint of all "
+        "ranks. Needs `cluster` with a number of ranks, and `checkpoint`.", devices="cpu"))
     notices: Callable[[str], None] | None = field(default=None, metadata=_about(
         "notices", "FUNCTION",
-        "A function that is called with a sentence about checkpoints when something happens, or True to print them.",
+        "A function that is called with a sentence for each event of checkpoints, or True to print these sentences.",
         command=False))
 
     # Research options, to measure and compare: passed through `research` only.
@@ -178,19 +180,19 @@ class Options:
         "rules that papers give. Never changes a result.", research=True))
     schedule: str = field(default="auto", metadata=_about(
         "choice", "auto|rounds|priority",
-        "Rounds over all active vertices, or the best values first (rule O); auto goes by priority where the "
+        "Rounds over all active vertices, or the best values first (rule O); auto uses priorities if the "
         "rule allows it and weights differ. Never changes a result.", research=True))
     asynchronous: bool = field(default=False, metadata=_about(
         "flag", "true|false",
-        "Update in place where the result is proved not to depend on order: fewer supersteps. An error where no loop "
-        "may.", research=True))
+        "Update in place in loops whose result is proved not to depend on the order, which takes fewer supersteps. An "
+        "error if there is no such loop.", research=True))
     blocking: str = field(default="auto", metadata=_about(
         "choice", "auto|always|never",
-        "Full sweeps by cache blocks; auto builds them for large graphs when enough sweeps are behind or "
-        "ahead. Never changes a result.", devices="cpu", research=True))
+        "Full sweeps by cache blocks; auto builds the blocks for large graphs if enough sweeps have run or are "
+        "expected. Never changes a result.", devices="cpu", research=True))
     page_size: int | None = field(default=None, metadata=_about(
         "size", "BYTES",
-        "Bytes of the neighbours in a page: 64K, 32M; default: what suits the device. Never changes a result "
+        "Bytes of the neighbours in a page: 64K, 32M; default: a size that suits the device. Never changes a result "
         "on the CPU.", research=True))
     without: frozenset[str] = field(default=frozenset(), metadata=_about(
         "names", "NAME,...",
@@ -198,8 +200,9 @@ class Options:
         "of floats, the others change no result.", research=True, decides=True))
     kernel: str = field(default="auto", metadata=_about(
         "kernel", "NAME",
-        "How a GPU pulls: auto, thread, virtual-warp-2 to virtual-warp-32, warp-segmentation, stream or edge; or "
-        "edge-list, for all passes over the edges in the order of their file, which are then not sorted.",
+        "How a GPU pulls: auto, thread, virtual-warp-2 to virtual-warp-32, warp-segmentation, stream or edge; "
+        "density, for each page thread or virtual-warp-32; or edge-list, for all passes over the edges in the order of "
+        "their file, which are then not sorted.",
         devices="gpu", research=True))
     replication: str | int = field(default="auto", metadata=_about(
         "replication", "auto|none|garaph|R",
@@ -212,6 +215,15 @@ class Options:
         "choice", "auto|pages|direct|compact",
         "How supersteps over few vertices reach edges in host memory: by cost, as whole pages, read where they lie, or "
         "(pushes only) as rows that the CPU gathers.", devices="gpu", research=True))
+    dispatch: str = field(default="gpu", metadata=_about(
+        "dispatch", "gpu|alpha|K/P",
+        "Who takes streamed pages in a full pass: gpu, the GPU alone; alpha, GPU and CPU together, by measured times; "
+        "or the CPU the last K of P pages. Where floats are added, alpha chooses one split for the run; "
+        "`notes` of the result has it as K/P.", devices="gpu", research=True, decides=True))
+    strategy: str = field(default="auto", metadata=_about(
+        "choice", "auto|s|p",
+        "The state on each of several GPUs: s, of its own vertices and their neighbours; p, of all vertices; auto is "
+        "s. Never changes a result.", devices="gpu", research=True))
     exchange: str = field(default="auto", metadata=_about(
         "choice", "auto|ms|vr|all",
         "What several GPUs send each other: ms, the values that the other GPU reads; vr, if they have changed; "

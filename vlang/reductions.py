@@ -1,7 +1,7 @@
 """The one table of reductions: identity, algebra and types (language.md section 8).
 
 The checker, the analysis and the code generators of both targets read this table. Each code generator has its own table
-of code for reductions, with these names as keys.
+of code for reductions, with the names of the reductions as keys.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Runs PageRank, search, shortest paths and components on a Kronecker graph. Three
 many threads as there are ranks, ranks with one thread each under mpiexec, and a C++ program for MPI. The C++ program
 has PageRank and search only, and is left out if its compiler mpicxx is missing. The sides run in turn, each in new
 processes. A process runs every program five times and does not count the first run. Prints medians of `Result.seconds`,
-ratios to one process, and the bytes that all ranks send to each other. These bytes do not include the values of the
+ratios to one process, and the bytes that all ranks send to each other. The bytes sent do not include the values of the
 result, which every rank receives at the end.
 """
 

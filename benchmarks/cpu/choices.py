@@ -72,7 +72,7 @@ class Cell:
 
     @property
     def ratio(self) -> float:
-        """The time of `auto` divided by that of the fastest way."""
+        """The time of `auto` divided by the time of the fastest way."""
         return self.times["auto"] / self.times[self.best]
 
     def lines(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Times of functions of NetworkX by the backend and by NetworkX itself, on published graphs.
+"""Compare the times of functions of NetworkX, run by the backend and by NetworkX itself on published graphs.
 
 Usage: `python benchmarks/cpu/networkx_backend.py [TURNS]`.
 

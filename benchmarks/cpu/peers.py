@@ -1,7 +1,8 @@
 """Measure other graph systems on the same graphs, if they are installed. Each workload uses the fastest documented call
 of a system.
 
-The conversion of the graph is reported, but not part of the measured time. Results are compared with those of vlang.
+The conversion of the graph is reported, but not part of the measured time. Results are compared with the results of
+vlang.
 """
 
 from __future__ import annotations

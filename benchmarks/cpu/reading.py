@@ -23,7 +23,7 @@ TARGET = 0.2
 def measure_reading(text: Text, rounds: int, threads: int) -> Iterator[Figure]:
     """Yield the figure of a file that both sides read from the page cache of the system.
 
-    Both sides must find the same number of vertices.
+    vlang and the other reader must find the same number of vertices.
     """
     convert, against = _other()
     ours_of, other_of = _ours(text, threads), _theirs(text, convert)

@@ -30,7 +30,7 @@ class References:
         self._libraries: dict[str, ctypes.CDLL] = {}
 
     def call(self, file: str, function: str, *arguments: Any) -> int:
-        """Call `function` of `file`.cpp. Return its result if the function returns an int64.
+        """Call `function` of `file`.cpp. If the C++ function returns an int64, return its result.
 
         Arrays are passed as pointers, an int as int64, a float as a C float. Values of ctypes are passed unchanged.
         """

@@ -1,11 +1,11 @@
-"""Compare runs in memory with those of another checkout.
+"""Compare runs in memory with runs in memory of another checkout.
 
 Usage: `python benchmarks/disk/against.py DIR [--alternations 20]`.
 
 DIR is a checkout of the commit to compare with. Both sides run the programs of DIR in turn, each in a process that
 stays warm: programs are loaded, and planned by a first call, before calls are timed. Prints the median of the ratio of
-wall times, this checkout divided by DIR, and its 95 % interval from resampled pairs. Prints the same for processor
-time, which other processes disturb less.
+wall times, this checkout divided by DIR, and its 95 % interval from resampled pairs. Prints the median and the interval
+for processor time, too, which other processes disturb less.
 """
 
 from __future__ import annotations

@@ -8,9 +8,9 @@ job, because it changes from second to second. Prints the table, and writes it w
 benchmarks/results.
 
 Budgets are given for 2^22 vertices and shrink in proportion for smaller graphs. The option --gridgraph names a checkout
-of GridGraph that has been built. With it, only the workloads in `GridGraph.WORKS` are measured, in turn by vlang and by
-GridGraph. The option --cgroup names a control group in which the jobs run; the user of this script must have the right
-to change the tasks of the group.
+of GridGraph that has been built. With --gridgraph, only the workloads in `GridGraph.WORKS` are measured, in turn by
+vlang and by GridGraph. The option --cgroup names a control group in which the jobs run; the user of this script must
+have the right to change the tasks of the group.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ milliseconds for each program: the first call, the second call, and the median o
 prints the median time of the supersteps and of the rest of the run (`outside`: initialisers, contracts, launches around
 the supersteps). The last column is the time of a later call minus twice the time of its supersteps; the target is at
 most 1 ms. The last line is the time to open a page of a streamed topology, in microseconds; the target is at most 20.
-This time is measured with pages of 256 KiB, none of which stays on the device: the time of a second PageRank call minus
-the time of its run, per page.
+The time to open a page is measured with pages of 256 KiB, none of which stays on the device: the time of a second
+PageRank call minus the time of its run, per page.
 
 Results are written to benchmarks/results (not with --quick).
 """

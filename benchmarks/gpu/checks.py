@@ -1,8 +1,8 @@
 """Checks of results by NumPy and SciPy, computed from the adjacency lists alone.
 
 All weights are positive. Levels and distances are therefore right if and only if the value of every vertex except the
-source is the minimum over its in-edges. One pass over the edges checks this. A sweep of PageRank is repeated in f64.
-Labels are compared with SciPy's components.
+source is the minimum over its in-edges. One pass over the edges checks that every value is this minimum. A sweep of
+PageRank is repeated in f64. Labels are compared with SciPy's components.
 """
 
 from __future__ import annotations

@@ -2,9 +2,10 @@
 
 Usage: `python benchmarks/gpu/command.py [--file GRAPH.npz] [--against DIR] [--repeats 5]`.
 
-The commands run in turn, each in a process of its own, after one run that fills the caches. With `--against`, they
-alternate with the commands of another checkout. The script prints the median, the smallest and the largest wall time of
-each command in seconds. Without `--file`, rmat22 with weights is written to a temporary folder.
+The commands run in turn, each in a process of its own, after one run that fills the caches. With `--against`, the
+commands of this checkout alternate with the commands of another checkout. The script prints the median, the smallest
+and the largest wall time of each command in seconds. Without `--file`, rmat22 with weights is written to a temporary
+folder.
 """
 
 from __future__ import annotations

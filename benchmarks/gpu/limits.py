@@ -71,8 +71,8 @@ def measure_limits() -> Limits:
 
 
 def gather_seconds(targets: NDArray[np.uint32], n: int) -> float:
-    """Return the seconds to read all targets in order and to gather one float for each. This time is the limit of a
-    sweep.
+    """Return the seconds to read all targets in order and to gather one float for each. The time of these reads is the
+    limit of a sweep.
 
     n: the number of vertices.
     """

@@ -1,4 +1,4 @@
-"""Compare runs on several GPUs with runs on one of them.
+"""Compare runs on several GPUs with runs on a single GPU.
 
 Usage: `python benchmarks/gpu/several.py [--graph rmat24] [--devices gpu:0,1] [--only pagerank,bfs,...] [--quick]`.
 

@@ -66,8 +66,8 @@ def _gains(cells: Cells) -> Iterator[Finding]:
 
 
 def _dispatch(setup: Setup) -> Table:
-    """Measure PageRank sweeps on a GPU and on a CPU, and compute the largest possible gain of a split of the pages
-    between both.
+    """Measure PageRank sweeps on a GPU, on a CPU and on both, with a split of the pages by alpha, and compute the
+    largest possible gain of a split.
 
     A quarter of the edges is resident on the GPU.
 
@@ -77,10 +77,11 @@ def _dispatch(setup: Setup) -> Table:
     """
     graph, which = setup.graph("rmat"), program("pagerank")
     sides: dict[str, dict[str, Any]] = {
-        "GPU": {"tol": 0.0, **setup.streamed(which, graph, 0.25, policy="garaph")},
+        "GPU": {"tol": 0.0, **setup.streamed(which, graph, 0.25, policy="garaph", dispatch="gpu")},
         "CPU": {"tol": 0.0, "device": "cpu", "threads": max(1, available_threads() - 1)}}
+    sides["both by alpha"] = {**sides["GPU"], "dispatch": "alpha"}
     found = {"values both ways": 1e3 * 2 * 4 * graph.n * _link_seconds(setup)}
-    columns = ("GPU", "CPU", "GPU beside CPU", "CPU beside GPU", "values both ways", "split at best")
+    columns = ("GPU", "CPU", "both by alpha", "GPU beside CPU", "CPU beside GPU", "values both ways", "split at best")
 
     def cell(row: str, column: str) -> float:
         side, _, other = column.partition(" beside ")
@@ -94,9 +95,9 @@ def _dispatch(setup: Setup) -> Table:
 
     def findings(cells: Cells) -> Iterator[Finding]:
         for row in cells.values():
-            gain = row["GPU"] / row["split at best"]
+            gain, best = row["GPU"] / row["both by alpha"], row["GPU"] / row["split at best"]
             yield Finding("dispatch by alpha against the GPU alone", "clearly above 1, from curves (figure 11)",
-                          f"at most {gain:.3g} x", "" if gain > 1.2 else
+                          f"{gain:.3g} x, at most {best:.3g} x", "" if gain > 1.2 else
                           "The link of this GPU is several times as fast as that of the paper's, and its CPU is not.")
 
     return setup.table("Sweep of PageRank, a quarter of the edges on the GPU, ms", ("rmat",), columns, cell, findings)

@@ -182,7 +182,7 @@ class ClusterMachine(CpuMachine):
         return RankSweep(spec, self.passes, self._levels)
 
     def same(self, slots: Sequence[str], kept: object) -> bool:
-        """Whether vertex arrays have the same bits as their copies in `kept` on all ranks."""
+        """Whether, on all ranks, vertex arrays have the same bits as their copies in `kept`."""
         assert isinstance(kept, list)
         own = self.local.numbers.own
         differ = any(own(copy).tobytes() != own(self.state.arrays[slot]).tobytes() for slot, copy in zip(slots, kept))

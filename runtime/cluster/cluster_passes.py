@@ -33,7 +33,7 @@ __all__ = ["ClusterPasses", "LocalPages", "RankFreedoms"]
 class RankFreedoms(Freedoms):
     """The run-time choices of a rank. A choice that affects an exchange depends only on values known to all ranks.
 
-    `beside` is the number of ranks on this machine. These ranks share the processors of the machine.
+    `beside` is the number of ranks on this machine. The ranks on one machine share its processors.
     """
 
     def __init__(self, beside: int) -> None:
@@ -124,7 +124,7 @@ class ClusterPasses(Passes):
 
     # ------------------------------------------------------------------------------------------------ the exchange
     def _near(self, stage: StageSpec) -> list[str]:
-        """The arrays that a pass reads at mirrors that may be out of date."""
+        """The arrays that a pass reads at mirrors, and whose mirrors may be out of date."""
         return [slot for slot in stage.near if slot not in self._fresh and not slot.startswith("degree:")]
 
     def refresh(self, stage: StageSpec, but: Container[str] = ()) -> None:
@@ -280,7 +280,7 @@ class ClusterPasses(Passes):
     def _place_parts(self) -> None:
         """Allocate space for the partial results of all blocks of the graph.
 
-        The kernels of this rank write the results of the rank's own blocks.
+        The kernels of a rank write the results of the rank's own blocks.
         """
         self.parts: dict[str, NDArray[Any]] = {}
         blocks, first = -(-self.numbers.ranges.n // BLOCK), self.numbers.ranges.blocks(self.transport.rank)[0]

@@ -1,6 +1,7 @@
 """The execution ways of loops on a rank.
 
-All other execution ways of a CPU need the whole graph. A rank runs their loops as supersteps.
+All other execution ways of a CPU need the whole graph. On a rank, loops for which a CPU has these other ways run as
+supersteps.
 """
 
 from __future__ import annotations

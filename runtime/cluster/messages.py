@@ -88,7 +88,7 @@ def value_part(values: NDArray[Any], places: NDArray[np.uint32], size: int, sent
 
 
 def flag_part(flags: NDArray[np.uint8], places: NDArray[np.uint32]) -> list[Buffer]:
-    """The part that says which vertices have bit 0 set in their flags; arguments as for `value_part`."""
+    """The part of a message that says which vertices have bit 0 set in their flags; arguments as for `value_part`."""
     count = len(places)
     bits = np.empty(-(-count // 64), np.uint64)
     return _bit_part(mirror_kernels()["flagged"](flags, places, count, bits) if count else 0, count, bits)
@@ -119,14 +119,16 @@ class Picks:
 
 
 def front_part(front: NDArray[np.uint64], picks: Picks) -> list[Buffer]:
-    """The part that says which vertices of `picks` are in a bitmap over the local vertices."""
+    """The part of a message that says which vertices of `picks` are in a bitmap over the local vertices."""
     bits = np.zeros(-(-picks.count // 64), np.uint64)
     changes = mirror_kernels()["picked"](front, picks.bits, picks.before, len(picks.bits), bits)
     return _bit_part(changes, picks.count, bits)
 
 
 def _bit_part(changes: int, count: int, bits: NDArray[np.uint64]) -> list[Buffer]:
-    """The part that says which of `count` places are set in a bitmap. `changes` is the number of set places."""
+    """The part of a message that says which of `count` places are set in a bitmap. `changes` is the number of set
+    places.
+    """
     if not changes:
         return [_head(_NOTHING, 0)]
     listed, bitmap, _ = bytes_of(count, changes, 0)

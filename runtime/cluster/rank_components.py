@@ -1,10 +1,10 @@
 """Rule K on several ranks: finds connected components of the edges of each rank, and then links the trees of all ranks.
 
 Each rank builds a forest over its local vertices from the rows that it owns (vlang.runtime.cpu.ways.components). An
-owner sends the root of each boundary vertex to the ranks that mirror the vertex. Each such root links a tree of the
-owner with a tree of the other rank. All ranks gather the distinct links, and join the values of linked trees. Every
-rank skips the edges of its largest tree, so neither rank reads an edge between the skipped trees of two ranks. If other
-edges do not link these two trees, all ranks also read the skipped edges.
+owner sends the root of each boundary vertex to the ranks that mirror the vertex. Each of these roots links a tree of
+the owner with a tree of the receiving rank. All ranks gather the distinct links, and join the values of linked trees.
+Every rank skips the edges of its largest tree, so neither rank reads an edge between the skipped trees of two ranks. If
+other edges do not link these two trees, all ranks also read the skipped edges.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class _RankConnectLoop(ConnectLoop):
     def _merge(self, parents: NDArray[np.uint32]) -> bool:
         """Join the values of the linked trees of all ranks, and store the results at the roots.
 
-        Returns whether any two skipped trees that may be adjacent are also linked by edges that were read.
-        `parents` has the root of every vertex.
+        Returns True if every two skipped trees that may be adjacent are also linked by edges that were read. `parents`
+        has the root of every vertex.
         """
         transport, me = self._rank.transport, self._rank.transport.rank
         skipped = int(parents[self._skipped]) if len(parents) else 0

@@ -73,13 +73,14 @@ class RankPriority(Priority):
 
 
 def combined_apart(stage: StageSpec) -> bool:
-    """Whether a pass that pushes combines contributions in separate words instead of its fields."""
+    """Whether a pass that pushes combines contributions in separate words instead of in its fields."""
     spec = stage.way("push", PushSpec)
     return spec is not None and (len(spec.parts) > 1 or not spec.slot.startswith("next:"))
 
 
 def _last(dtype: np.dtype[Any], stage: StageSpec) -> Any:
-    """The value with the last priority. This value is stored for entries without a vertex, whose memory has old values.
+    """The value with the last priority. The value with the last priority is stored for entries without a vertex, whose
+    memory has old values.
     """
     spec = stage.way("priority", PrioritySpec)
     assert spec is not None
@@ -165,6 +166,6 @@ class _RankPriorityLoop(PriorityLoop):
             mirror_kernels()["wait"](places, len(places), first, self._waiters)
 
     def close(self) -> None:
-        """Restore the second buffer of the field. This loop, and not the exchange, has written the mirrors."""
+        """Restore the second buffer of the field. The loop, and not the exchange, has written the mirrors."""
         super().close()
         self._rank.forget(f"field:{self._field}")

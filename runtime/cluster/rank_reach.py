@@ -131,7 +131,7 @@ class _RankReachLoop(ReachLoop):
         return found
 
     def _read(self, reader: Reader, rank: int) -> NDArray[np.int64]:
-        """Mark the mirrors that the message of a rank names as reached; returns the counts in the message."""
+        """Mark as reached the mirrors that are named in the message of a rank; returns the counts in the message."""
         counts = np.zeros(len(_SUMMED), np.int64)
         reader.whole(counts)
         if not counts[0]:

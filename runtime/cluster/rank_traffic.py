@@ -82,7 +82,7 @@ def _merged(plan: Plan, fold: Fold, ranges: Ranges) -> int:
 
 
 def _padded(folds: Sequence[Fold], widths: dict[str, int], ranges: Ranges) -> int:
-    """The bytes of the values of pads that reductions read, from each rank that owns some of them."""
+    """The bytes of the values of pads that reductions read, and that the owners of the pads send."""
     read = {slot for fold in folds for slot in fold.arrays if slot in widths}
     counts = []
     for rank in range(ranges.size):

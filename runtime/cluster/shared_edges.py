@@ -63,8 +63,8 @@ class SharedEdges:
     """The edges of all shares, with the interface of the edges of a page file (`StoredEdges`), except that pages cannot
     be read.
 
-    All ranks create it together. The object has the attributes of `StoredEdges`, and the attribute `listed`, the share
-    of this rank.
+    All ranks create the object together. The object has the attributes of `StoredEdges`, and the attribute `listed`,
+    the share of this rank.
 
     Args:
         name: the name of the graph.
@@ -167,7 +167,9 @@ class SharedEdges:
 
 
 def _by_owner(arrays: Sequence[NDArray[Any]], ranges: Ranges) -> list[list[NDArray[Any]]]:
-    """The entries of each rank, in their order; the first array has the rows, which are counted from 0 on each rank."""
+    """The entries of the rows of each rank, in the order of the entries; the first array has the rows, counted from the
+    first row of the rank.
+    """
     owners = ranges.owners(arrays[0]).astype(np.uint16)
     arrays = [(arrays[0] - ranges.bounds[owners]).astype(np.uint32), *arrays[1:]]
     order = np.argsort(owners, kind="stable")

@@ -180,8 +180,8 @@ class _Keys:
     """The table of integer ids of the current run."""
 
     def __init__(self, room: DiskArrays, most: int, signed: Callable[[], bool]) -> None:
-        """signed: a function that returns whether negative ids occur. Otherwise ids are compared as unsigned
-        integers.
+        """signed: a function that returns whether negative ids occur. If no id is negative, ids are compared as
+        unsigned integers.
         """
         self.table = KeyTable()
         self._room, self._most, self._signed = room, most, signed

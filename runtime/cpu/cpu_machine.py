@@ -201,7 +201,7 @@ class CpuMachine:
         return edges
 
     def counted(self) -> Stats:
-        """The counts of the last pass that ended a superstep. These counts decide which vertices are active."""
+        """The counts of the last pass that ended a superstep. The counts decide which vertices are active."""
         return self._stats
 
     def copy(self, slot: str, source: str) -> None:

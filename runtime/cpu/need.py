@@ -43,7 +43,8 @@ class Need:
         reading: peak while the graph is read.
         building: peak while its adjacencies are built and cut into pages.
         running: peak while the program runs, without `optional`.
-        optional: additional memory that only makes a run faster. The run takes this memory if the budget permits.
+        optional: additional memory that only makes a run faster. The run takes the optional memory if the budget
+            permits.
         state: arrays with one value per vertex.
         adjacency: neighbours and offsets, while the program runs.
         columns: edge columns, while the program runs.
@@ -152,7 +153,8 @@ def need_of(plan: Plan, shape: Shape, threads: int, way_for: WayFor, saved: bool
 
 
 def windowed_need(plan: Plan, shape: Shape) -> int:
-    """Estimate the bytes of memory of a run of full passes that keeps arrays over vertices in files (windows).
+    """Estimate the memory in bytes of a run that consists of full passes and keeps arrays over vertices in files
+    (windows).
 
     Arrays with random accesses stay in memory until the end of the run. At the end of the run, the results are permuted
     into the order of the ids.
@@ -175,7 +177,7 @@ def _columns(stages: Iterable[StageSpec]) -> dict[str, str]:
 def _proved(plan: Plan) -> set[str]:
     """The names of the passes that check bounds of edge columns.
 
-    These passes rarely run, because the ranges of columns prove most bounds.
+    The passes that check bounds rarely run, because the ranges of columns prove most bounds.
     """
     return {before.name for before, step in pairwise(plan.steps)
             if isinstance(step, Contract) and step.bounds and isinstance(before, StageSpec)}

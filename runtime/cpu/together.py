@@ -1,10 +1,10 @@
 """Runs of one program on one graph that share their reads of the edges: sums over neighbours, side by side.
 
 Every run is an ordinary run in a thread of its own, and only one of these threads runs at a time. At a pass that adds
-up one value per edge (`TogetherSpec`), the runs wait for one another. Then one traversal of the edges computes the sums
-of all runs: the values of all runs at one vertex lie in one cache line, and one vector instruction adds them to the
-sums. For each run, the same values are added in the same order as when it runs alone, and the run then continues with
-its own kernels. So the result of each run has the same bits as when the run is alone.
+up one value per edge (`TogetherSpec`), the runs wait for one another. When all runs wait, one traversal of the edges
+computes the sums of all runs: the values of all runs at one vertex lie in one cache line, and one vector instruction
+adds them to the sums. For each run, the same values are added in the same order as when it runs alone, and the run then
+continues with its own kernels. So the result of each run has the same bits as when the run is alone.
 
 The method follows the multi-source traversals of Then et al. (The more the merrier: efficient multi-source graph
 traversal, PVLDB 8, 2014), and the products of sparse matrices with blocks of vectors. The runs proceed in lock step,
@@ -106,7 +106,9 @@ class Group:
             raise Abandoned("another run of the group was interrupted")
 
     def _next(self, number: int) -> int:
-        """The run that has the turn after run `number`. If all runs wait, their sums are computed first."""
+        """The run that has the turn after run `number`. If all runs wait at a shared pass, the sums of the pass are
+        computed first.
+        """
         if self._stopped:
             raise Abandoned("another run of the group was interrupted")
         if len(self._waiting) == len(self._alive):

@@ -20,7 +20,9 @@ _COMPARE = {"lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": opera
 
 
 def open_checks(steps: Sequence[Step], graph: Graph) -> list[Step]:
-    """Remove from `steps` the contracts that the ranges of the graph's columns prove, and their passes."""
+    """Remove from `steps` the contracts that the ranges of the graph's columns prove, and the passes of these
+    contracts.
+    """
     left: list[Step] = []
     for step in steps:
         if isinstance(step, Contract) and step.bounds and all(_in_range(bound, graph) for bound in step.bounds):

@@ -72,8 +72,8 @@ def run_plan(
         scalars: the given parameters, by name.
         fields: the given arrays of vertex fields, by name; they replace the initializers.
         options: the options of the run.
-        starts: the start of each loop that continues another run, by number of the loop. Such a loop is executed only
-            once in the run.
+        starts: the start of each loop that continues another run, by number of the loop. A loop that continues another
+            run is executed only once in the run.
         keep: the slots of arrays to return.
         goal: where to stop early; None to run to the end.
         watch: the values that are tested for infinity at the end of every block and at the end of the run.
@@ -181,12 +181,14 @@ class _Run:
 
     def _look_inside(self) -> None:
         """Look for infinite values that the next superstep would overwrite, unless an infinite value was already found.
+
+        All ranks look at the fields in the same order, because `array` is an exchange.
         """
         refuse_faults(self.plan, self.machine, self.graph)
         if self.outcome.infinite_inside:
             return
         inside = any(math.isinf(self.machine.scalar(name)) for name in self._watch.lets) or \
-            any(has_infinity(self.machine.array(f"field:{name}")) for name in self._watch.hidden)
+            any(has_infinity(self.machine.array(f"field:{name}")) for name in sorted(self._watch.hidden))
         self.outcome.infinite_inside |= inside
         self.outcome.infinite |= inside
 

@@ -1,4 +1,4 @@
-"""Checkpoints of a run. A separate thread writes them at intervals and after an interrupt."""
+"""Checkpoints of a run. A separate thread writes checkpoints at intervals and after an interrupt."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Keeper:
     def measure(self, seconds: float, supersteps: int) -> None:
         """Record the duration and the number of supersteps of a call.
 
-        Both values determine the limit of the next call.
+        The duration and the number of supersteps determine the limit of the next call.
         """
         fitting = int(self._span * supersteps / seconds) if seconds > 0 else _MOST
         self._room = max(1, min(fitting, 2 * self._room, _MOST))

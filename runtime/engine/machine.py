@@ -121,7 +121,7 @@ class Machine(Protocol):
         """Run a pass over all vertices; returns the number of edges traversed."""
 
     def counted(self) -> Stats:
-        """The counts of the last pass that ended a superstep. These counts decide which vertices are active."""
+        """The counts of the last pass that ended a superstep. The counts decide which vertices are active."""
 
     def copy(self, slot: str, source: str) -> None:
         """Copy one vertex array over another of the same type."""

@@ -81,4 +81,4 @@ class Kept:
 
 
 class Stopped(Exception):
-    """Raised to end the run after an interrupt. The run then returns its current values."""
+    """Raised to end the run after an interrupt. The interrupted run then returns its current values."""

@@ -72,7 +72,8 @@ def in_order(plan: Plan) -> frozenset[str]:
 
 
 def _written_first(plan: Plan) -> frozenset[str]:
-    """The slots of fields that a run writes completely before it reads them. These slots need not be cleared.
+    """The slots of fields that a run writes completely before it reads them. The slots that a run writes first need not
+    be cleared.
 
     The passes before the first loop initialise some fields. The result has these fields, and the second buffers of all
     fields. A full pass writes the whole second buffer, and a pass over lists first copies the field to the second

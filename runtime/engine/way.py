@@ -52,7 +52,8 @@ W = TypeVar("W", bound=Way[Never])
 
 
 def way_of(ways: Iterable[W], loop: LoopSpec, graph: Counts, options: Options) -> W:
-    """Return the first way that does not refuse a loop. The loop runs this way unless its initial values rule it out.
+    """Return the first way that does not refuse a loop. The loop runs in the returned way unless the initial values of
+    the loop rule it out.
 
     Args:
         ways: the ways in order of preference.

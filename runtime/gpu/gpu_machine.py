@@ -74,7 +74,7 @@ class GpuMachine(GpuSaved):
         self.load([("set_words", "", ()), ("row_blocks", "", ()), *every_run(plan, self.folding)])
         self._state = GpuState(device, plan, graph.n, self.blocks, self._set_words)
         self._parts = Resident(device, graph.device_copies)
-        self.passes: FullPasses = (ListedPasses if options.kernel == EDGE_LIST else FullPasses)(self)
+        self.passes = self.full_passes()
         try:
             with self._parts.opening():
                 self._put_tables()
@@ -83,6 +83,10 @@ class GpuMachine(GpuSaved):
             self.passes.close()
             self._parts.close()
             raise
+
+    def full_passes(self) -> FullPasses:
+        """The object that runs full passes, before it is opened."""
+        return (ListedPasses if self.options.kernel == EDGE_LIST else FullPasses)(self)
 
     def _put_tables(self) -> None:
         """Copy to the device the vertex tables that the plan reads, unless an earlier run left them there."""
@@ -307,9 +311,7 @@ class GpuMachine(GpuSaved):
         return self.passes.sparse(kind, stage)
 
     def needed(self, kind: str, stage: StageSpec | None, items: int, count: int, queued: bool) -> Transfer:
-        """Return the pages that hold edges of the active vertices, and the cheapest transfer of each page.
-
-        Waits for the device.
+        """The pages with edges of the active vertices, and the cheapest transfer of each; waits for the device.
 
         Args:
             kind: adjacency direction, "in", "out" or "both".
@@ -332,7 +334,9 @@ class GpuMachine(GpuSaved):
         self.passes.over_pages(kind, stage, transfer, launch)
 
     def sorted_queue(self, kind: str, stage: StageSpec | None, queue: int, count: int, target: int) -> Sliced:
-        """Sort a queue by the page and the transfer of its edges (see `SparseMachine`)."""
+        """Sort the entries of a queue by the page of their edges, and by the transfer of this page (see
+        `SparseMachine`).
+        """
         return self.passes.sorted_queue(kind, stage, queue, count, target)
 
     def over_slices(self, kind: str, stage: StageSpec | None, sliced: Sliced, launch: OneSlice) -> None:
@@ -342,8 +346,8 @@ class GpuMachine(GpuSaved):
     def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
         """Begin a loop in the first execution way that can run it.
 
-        `bound` is the maximum number of supersteps, and `start` is the state of an earlier run. Both arguments may be
-        None.
+        `bound` is the maximum number of supersteps, and `start` is the state of an earlier run. Both `bound` and
+        `start` may be None.
         """
         begun = (way.begin(spec, self, bound, start) for way in candidates(self.ways, spec, self.graph, self.options))
         return next(loop for loop in begun if loop is not None)

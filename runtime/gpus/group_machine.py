@@ -53,8 +53,13 @@ class GroupMachine:
     def notes(self) -> tuple[str, ...]:
         """Sentences about the exchange between the GPUs so far."""
         pushed = f"; {self.activated:,} values of active vertices were sent" if self.activated else ""
-        return (f"exchange {self._exchange.name}: {self._exchange.note()}{pushed}; {self.traffic.nbytes:,} bytes were "
-                "copied between GPUs",)
+        return (*self.alone(), f"exchange {self._exchange.name}: {self._exchange.note()}{pushed}; "
+                f"{self.traffic.nbytes:,} bytes were copied between GPUs")
+
+    def alone(self) -> tuple[str, ...]:
+        """A sentence about the option `dispatch`, which several GPUs do not follow; () without this option."""
+        asked = self._parts[0].options.dispatch
+        return () if asked == "gpu" else (f"dispatch: the GPUs ran all pages, as dispatch={asked} is for one GPU",)
 
     # ------------------------------------------------------------------------------------------- values of the run
     def set_scalar(self, name: str, value: bool | int | float) -> None:
@@ -140,7 +145,7 @@ class GroupMachine:
             part.merge(spec)
 
     def _pads(self, fold: Fold) -> Iterator[Move]:
-        """The copies of vertices in the first block of a GPU that other GPUs own."""
+        """The copies of the vertices that lie in the first block of a GPU and that other GPUs own."""
         slots = self._folded(fold)
         for rank, part in enumerate(self._parts):
             ranges = part.numbers.ranges

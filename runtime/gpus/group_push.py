@@ -105,7 +105,7 @@ class GroupPush(CountedLoop):
     def _exchange(self, fronts: Sequence[PartPush]) -> list[Done]:
         """Wait for the work of some GPUs, and queue the exchange of the collected values.
 
-        Returns the records of these GPUs.
+        Returns the records of the GPUs that were waited for.
         """
         rows = [front.fetch() for front in fronts]
         traffic, moves, taken = self._machine.traffic, [], []

@@ -36,7 +36,7 @@ def mirrored(plan: Plan) -> frozenset[str]:
 
 
 class PartMachine(GpuMachine):
-    """The machine of one of several GPUs. A `GroupMachine` calls it.
+    """The machine of one of several GPUs. A `GroupMachine` calls the methods of these machines.
 
     Args:
         device: an open device.

@@ -126,7 +126,7 @@ def record_bytes(part: PartMachine, slot: str) -> int:
 
 
 class PartPush(PushLoop):
-    """The frontier of one GPU. `GroupPush` advances it superstep by superstep.
+    """The frontier of one GPU. `GroupPush` advances the frontier superstep by superstep.
 
     Attributes:
         part: the machine of the GPU.

@@ -1,4 +1,4 @@
-"""Copies between the devices of a run, ordered with the work on their default streams."""
+"""Copies between the devices of a run, which are ordered with the work on the default streams of the devices."""
 
 from __future__ import annotations
 

@@ -79,7 +79,8 @@ def change(graph: Graph, added: Any, removed: Any) -> Change:
 
 def _with_names(graph: Graph, added: Any) -> tuple[Graph, Any]:
     """Add the names in the columns of `added` to the categories of the graph; returns the graph, and `added` with
-    numbers. Raises GraphError if a value is not a name in a column of names, or not a time in a column of times.
+    numbers in place of names. Raises GraphError if a value is not a name in a column of names, or not a time in a
+    column of times.
     """
     if not graph.kinds or not isinstance(added, Mapping) or not len(added.get("src", ())):
         return graph, added

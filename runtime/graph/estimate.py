@@ -59,7 +59,8 @@ def _with(shape: Shape, **changes: Any) -> Shape:
 def _generated(spec: str, directed: bool | None) -> Shape | None:
     """The counts of a generated graph.
 
-    An undirected graph stores a self-loop once. The estimate counts it twice, because self-loops are rare.
+    An undirected graph stores a self-loop once. The estimate counts a self-loop of an undirected graph twice, because
+    self-loops are rare.
     """
     name, _, rest = spec.partition(":")
     words = rest.split(",")

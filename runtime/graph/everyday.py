@@ -147,7 +147,7 @@ class EverydayGraph(HeldGraph):
     ) -> tuple[str, ...]:
         """Write the graph atomically, in the format of the suffix (docs/graph-files.md); as .npz without a suffix.
 
-        `Graph.read` reads all these formats. Returns sentences about what the file does not keep.
+        `Graph.read` reads all formats that this method writes. Returns sentences about what the file does not keep.
 
         Args:
             path: path of the file to write.

@@ -237,7 +237,7 @@ class Graph(EverydayGraph):
                 the column in the file that becomes `weight`.
             self_loops, parallel: "keep" or "drop".
             threads: how many threads read and build; None for one per processor.
-            columns: names of the edge columns that programs will read. Every cell of these columns must be a number.
+            columns: names of the edge columns that programs will read. Every cell of a named column must be a number.
                 Other columns are left out if they hold anything but numbers; a program with an edge field of such a
                 name is refused with the reason. The default is the column `weight`, if the file has one.
             missing: how to treat a cell without a value. "error" raises GraphError. "drop" drops the row if the cell is
@@ -263,9 +263,9 @@ class Graph(EverydayGraph):
     def open(path: str | Path, threads: int | None = None) -> Graph:
         """Open a page file (.vg) as a graph whose edges stay on disk.
 
-        A run reads the edges into memory if they fit into its `memory`, and keeps them there for the next run.
-        Otherwise the run streams the edges page by page, with the same result. Methods that need adjacency lists
-        outside of a run raise GraphError.
+        A run reads the edges into memory if they fit into the option `memory` of the run, and keeps them there for the
+        next run. Otherwise the run streams the edges page by page, with the same result. Methods that need adjacency
+        lists outside of a run raise GraphError.
 
         Args:
             path: path of the page file. `save` and `vlang convert` write page files.
@@ -376,7 +376,8 @@ class Graph(EverydayGraph):
     ) -> Graph:
         """Convert a NetworkX graph. Each numeric edge attribute becomes a column, and isolated nodes are kept.
 
-        If all nodes are integers, or all are strings, they are the ids. Otherwise the id of a node is its str().
+        If all nodes are integers, or all are strings, they are the ids. In any other graph, the id of a node is its
+        str().
 
         Args:
             graph: the NetworkX graph.

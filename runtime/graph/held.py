@@ -209,7 +209,8 @@ class HeldGraph:
         Both graphs share all adjacency lists; a run converts the values when it reads them. The result is this graph
         itself if its columns already have these kinds. The most recent result is cached.
 
-        `kinds` maps the name of each of these columns to all names of its categories, or to the unit of its times.
+        `kinds` maps the name of each column of categories or times to all names of its categories, or to the unit of
+        its times.
         """
         base = self if self._base is None else self._base
         codings = {name: coding_of(base.kinds[name], kind) for name, kind in kinds.items()}

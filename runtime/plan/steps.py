@@ -92,7 +92,8 @@ class StageSpec:
         domain: "in", "out", "both", "pointing:FIELD" (a row has the vertices whose FIELD is the vertex of the row), or
             None (a pass over vertices).
         kernels: role -> name of the kernel. Roles are "pull", "segments", "finish", "compute", "messages", "blocked",
-            "fused", and "listed" if "pull" does not accept lists of vertices; on a CPU also the roles of each way.
+            "fused", and "listed" if "pull" does not accept lists of vertices; in a plan for the CPU, each execution way
+            adds roles of its own.
         columns: the edge columns as (name, dtype), in the order of the page row.
         written: the fields that the pass writes.
         swaps: the fields with two buffers that the pass writes.
@@ -111,6 +112,7 @@ class StageSpec:
         refused: name of a way -> the reason why the pass cannot run that way.
         fused: the work that is fused into a full pass on a CPU; None if there is no such work.
         near: the slots of the arrays over vertices that the kernels of the pass read at neighbours.
+        arrays: the slots of all arrays that the kernels of the pass access.
     """
 
     name: str
@@ -130,6 +132,7 @@ class StageSpec:
     refused: Mapping[str, str] = field(default_factory=dict)
     fused: Fused | None = None
     near: tuple[str, ...] = ()
+    arrays: tuple[str, ...] = ()
 
     @property
     def side(self) -> str | None:

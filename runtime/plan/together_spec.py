@@ -13,7 +13,7 @@ class TogetherSpec:
 
     Attributes:
         values: the slot of the values, one per vertex: a field or messages.
-        dtype: the type of the values, "f32" or "f64". The sums of these values have 64 bits.
+        dtype: the type of the values, "f32" or "f64". The sums of the values are computed in 64 bits.
         sums: the slot of the sums, which the kernel "summed" reads.
     """
 

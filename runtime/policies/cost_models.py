@@ -59,8 +59,8 @@ def expected_rounds(plan: Plan, rounds: Sequence[Round], streamed: Mapping[str, 
     """Copies of the rounds, in which `expected` has the seconds that the cost models expect; None for rounds without
     streamed pages.
 
-    The model for sweeps applies to a pull, and the model for traversals to a push. Both models depend on the number of
-    pages that the round used.
+    The model for sweeps applies to a pull, and the model for traversals to a push. The expected time of both models
+    depends on the number of pages that the round used.
 
     Args:
         plan: the program.

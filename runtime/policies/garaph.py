@@ -22,6 +22,7 @@ GARAPH = _Garaph(
             Choice("kernel", "edge", "a block for each shard, whose accumulators are in shared memory (3.1)", True),
             Choice("replication", "garaph", "R = 2^min(round(log2 E/V), 5) for each shard (3.2, equation 2)"),
             Choice("transfer", "pages", "shards are copied in batches, as whole pages (2.1)"),
+            Choice("dispatch", "alpha", "one deque of pages for GPU and CPU, by measured times (5.1)"),
         ),
         "cpu": (
             Choice("mode", "dual", "pull or notify-pull by the share of edges that leave active vertices (4.2)", True),
@@ -30,10 +31,14 @@ GARAPH = _Garaph(
         ),
     },
     left_out=(
-        "dispatch of pages to CPU and GPU by alpha (5.1): a run uses one of them",
+        "supersteps over few active vertices on the CPU alone, by notify-pull (5.1): both devices pull in all of them",
         "pages of 1/N of GPU memory for N streams (2.1): pages have 8 to 16 MiB",
         "a hash that chooses the disk of a page (2.2): page k of a file on D disks is on disk k mod D",
         "asynchronous execution of loops that add up (2.2): only loops under rule A run in place",
     ),
-    besides=("long vertices are cut into segments and reduced outside of shards",),
+    besides=(
+        "long vertices are cut into segments and reduced outside of shards",
+        "edges stay on the GPU if all of them fit, and the CPU then takes no pages",
+        "one split for the run where floats are added",
+    ),
 )

@@ -14,7 +14,8 @@ GTS = Policy(
                    "push reads all pages (3.3)"),
             Choice("transfer", "pages", "topology is copied, as whole pages (3.1)", True),
             Choice("streams", 32, "speed grows up to 32 streams (3.2, figure 10)"),
-            Choice("kernel", "virtual-warp-32", "a warp reads the edges of a vertex (6.2)"),
+            Choice("kernel", "density", "a thread or a warp for a vertex, by the density of its page (6.2)"),
+            Choice("strategy", "p", "each of several GPUs has all state, and a share of the pages (4.1)"),
         ),
     },
     left_out=(
@@ -22,9 +23,8 @@ GTS = Policy(
         "read-only state streamed with its page, and state in chunks (3.1): all state stays on the GPU",
         "next-page sets built in the kernel that finds them (3.3): a pass of its own marks pages",
         "kernels for sweeps that scatter along out-edges (appendix B): sweeps gather along in-edges",
-        "a hybrid of vertex- and edge-centric kernels by the density of a page (6.2)",
-        "strategies P and S on several GPUs (4): each GPU has a range of vertices, their in-edges and the state of "
-        "their neighbours, instead of all state or all edges",
+        "pages shared out by their numbers (4.1): each GPU has the in-edges of a range of vertices",
+        "all pages sent to all GPUs under strategy S (4.2): each gets only those with edges to its own vertices",
     ),
     besides=("edges stay on the GPU if all of them fit", "early exit of searches where all edges are on the GPU"),
     models=True,

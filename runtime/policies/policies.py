@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any
 
 from vlang.errors import BindError
-from vlang.options import RESEARCH, Options
+from vlang.options import RESEARCH, Options, device_names
 from vlang.runtime.engine.trace import Round
 from vlang.runtime.plan.plan import LoopSpec, Plan
 from vlang.runtime.policies.cost_models import MODELS, StreamedPages, expected_rounds, model_text
@@ -63,6 +63,11 @@ def refuse_policy(plan: Plan, options: Options) -> None:
     if reason:
         raise BindError(f"policy={options.policy!r} cannot run {plan.name}: {reason}; choose another policy, or leave "
                         "it out")
+    inexact = [stage.name for stage in plan.stages if stage.domain is not None and stage.gpu and not stage.gpu.exact]
+    if options.dispatch != "gpu" and options.deterministic and inexact:
+        raise BindError(f"dispatch={options.dispatch!r} cannot run {plan.name} with deterministic=True: pass "
+                        f"{inexact[0]} adds floats, and the CPU adds them in another order than the GPU; leave one of "
+                        "them out, or ask for dispatch=\"gpu\"")
     listed = listed_only(plan, options.deterministic) if options.kernel == "edge-list" else ""
     if listed:
         raise BindError(f"kernel='edge-list' cannot run {plan.name}: {listed}; choose another kernel, or leave it out")
@@ -79,6 +84,8 @@ def policy_notes(plan: Plan, options: Options) -> tuple[str, ...]:
     policy = POLICIES.get(options.policy)
     if policy is not None and policy.left_out:
         notes.append(f"policy {policy.name} is {policy.paper} without: {'; '.join(policy.left_out)}")
+    if options.strategy != "auto" and len(device_names(options.device)) == 1:
+        notes.append(f"strategy={options.strategy} is for several GPUs, and one GPU has all state")
     for loop in plan.loops if options.asynchronous else ():
         if not loop.nested and _synchronous(loop):
             notes.append(f"asynchronous: the loop in line {loop.line} does not run in place: {_synchronous(loop)}")

@@ -37,8 +37,8 @@ def prepare_folder(path: str) -> None:
 def save_part(result: Exported, path: str, part: int, parts: int) -> Path:
     """Write one part of the rows of a result; returns the file.
 
-    The parts have about the same number of rows. The rows of all files, in the order of their names, are in increasing
-    order of the ids. Raises GraphError if pyarrow is not installed, and DiskError.
+    The parts have about the same number of rows. If the files are read in the order of their names, their rows are in
+    increasing order of the ids. Raises GraphError if pyarrow is not installed, and DiskError.
 
     Args:
         result: the whole result.

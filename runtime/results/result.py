@@ -87,7 +87,8 @@ class Result(Exported):
         remembered: a sentence on results of an earlier run that the graph kept and this run used; "" if there are none.
             `seconds` excludes the time of computing these results.
         together: for a result of `Program.map`, a sentence that says whether runs shared their reads of the edges, or
-            why not. If they did, `seconds` is the time of all runs together. "" for other results.
+            why not. If the runs shared their reads, `seconds` is the time of all runs together. The text is "" for
+            other results.
     """
 
     def __init__(
@@ -346,7 +347,9 @@ class Result(Exported):
         return self.types.get(name) in ("vertex", "category", *UNITS)
 
     def stored(self, name: str) -> NDArray[Any]:
-        """A field as the engine stores it: [n] or [n * k] (vectors); bool as uint8, f16 as uint16, vertices dense."""
+        """A field as the engine stores it: an array of n values, or of n * k values for vectors with k components.
+        Bools are stored as uint8, f16 as uint16, and vertices as dense numbers.
+        """
         array = np.ascontiguousarray(self._host(name)).reshape(-1)
         if array.dtype == np.bool_ or array.dtype == np.float16:
             return array.view(np.uint8 if array.itemsize == 1 else np.uint16)

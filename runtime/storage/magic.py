@@ -1,6 +1,6 @@
 """The first bytes of the files of vlang.
 
-This module is separate from the readers, so that other runs need not load the readers.
+The functions on first bytes are in a module separate from the readers, so that other runs need not load the readers.
 """
 
 from __future__ import annotations

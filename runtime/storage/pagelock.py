@@ -93,9 +93,9 @@ class PageLocks:
     def lock_results(self, address: int, nbytes: int) -> bool:
         """Lock memory for results.
 
-        `touches` takes such memory into account; `covers` does not, because its owner may free it at any time. Returns
-        whether the memory is locked. If the memory is locked, `unlock_results` must be called before the memory is
-        freed.
+        `touches` takes locked memory of results into account; `covers` does not, because the owner of a result may free
+        its memory at any time. Returns whether the memory is locked. If the memory is locked, `unlock_results` must be
+        called before the memory is freed.
         """
         with self._mutex:
             if sum(self._results.values()) + nbytes > _MOST_RESULTS or not self._locked(address, nbytes, True):

@@ -1,4 +1,4 @@
-"""Overflow of float sums of finite terms is reported. It is an error if no output shows the overflow."""
+"""Overflow of float sums of finite terms is reported. If no output shows the overflow, the run ends with an error."""
 
 from __future__ import annotations
 

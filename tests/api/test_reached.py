@@ -1,4 +1,5 @@
-"""The summary of a loop with a tolerance shows the value that `until` compared. An error bound follows from this value.
+"""The summary of a loop with a tolerance shows the value that `until` compared. The summary value implies a bound on
+the error of the result.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import vlang
 def test_the_value_printed_bounds_the_error_of_pagerank() -> None:
     """The summary prints the sum of all changes in the last superstep.
 
-    The sum of all errors is at most this value times damping / (1 - damping).
+    The sum of the errors of all ranks is at most the printed sum times damping / (1 - damping).
     """
     graph, program = vlang.Graph.read("rmat:10"), vlang.load("pagerank", precision=64)
     exact = program(graph, tol=1e-14)["rank"]

@@ -1,5 +1,5 @@
-"""After an interrupt or SIGTERM, the run completes its superstep. Then it saves a checkpoint and ends, or returns the
-values so far.
+"""After an interrupt or SIGTERM, the run completes its superstep. The run then saves a checkpoint and ends, or returns
+the values so far.
 """
 
 from __future__ import annotations

@@ -75,8 +75,8 @@ def test_a_limit_on_address_space(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_conversion_says_its_need_first(vlang: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a budget, a conversion says what it needs before it reads; a conversion that cannot fit is refused before
-    that.
+    """With a budget, a conversion says how much memory it needs before it reads its input. A conversion that cannot fit
+    is refused before it reads anything.
     """
     (tmp_path / "x.txt").write_text("1 2\n2 3\n3 1\n" * 1000, encoding="ascii")
     done = vlang("convert", tmp_path / "x.txt", tmp_path / "x.vg", "--memory", "16M")

@@ -75,11 +75,11 @@ def test_the_command_line_shows_the_choices(vlang: Call) -> None:
     shown = vlang("run", "sssp", "karate", "source=1", "--policy", "garaph", "--json")
     found = json.loads(shown.out)
     assert (found["policy"], found["choices"]["switching"]) == ("garaph", "published")
-    assert "policy garaph is Garaph (Ma et al., USENIX ATC 2017) without: dispatch" in found["notes"][0]
+    assert "policy garaph is Garaph (Ma et al., USENIX ATC 2017) without: supersteps" in found["notes"][0]
     said = vlang("explain", "pagerank", "--stage", "plan", "--policy", "garaph", "--research", "replication=8").out
     assert "kernel=edge: a block for each shard" in said
     assert "replication=8 by the caller, instead of garaph: R = 2^min" in said
-    assert "not built here: dispatch of pages" in said
+    assert "dispatch=alpha: one deque of pages" in said
     refused = vlang("explain", "cdlp", "--stage", "plan", "--policy", "ws-vr").out
     assert "cannot run this program: pass" in refused
 

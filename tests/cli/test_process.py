@@ -114,7 +114,7 @@ def test_a_warm_run_loads_neither_the_compiler_nor_the_painter_nor_readers_of_fi
 
 def after_main(*args: str, say: str, env: dict[str, str] | None = None) -> str:
     """Return the value of the expression `say` in a process that has run a command. The value is in the last line of
-    its output.
+    the output of the process.
     """
     code = f"import os, sys\nfrom vlang.cli import main\nstatus = main()\nprint({say})\n"
     known = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}

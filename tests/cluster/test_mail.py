@@ -97,8 +97,8 @@ def test_messages_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_failures() -> None:
-    """The other ranks are notified of an error of a rank, of ranks at different places, and of a rank that the driver
-    has lost.
+    """All other ranks are notified if a rank has an error, if ranks wait at different places of the run, or if the
+    driver has lost a rank.
     """
     def fails(transport: Transport) -> int:
         if transport.rank == 1:

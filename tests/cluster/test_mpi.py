@@ -75,6 +75,7 @@ def test_json_and_errors(tmp_path: Path) -> None:
     for words, status, text in (
         (("run", "lcc", "nothing.txt"), 1, "lcc, line 16: `common`"),  # before the graph is read
         (("run", "pagerank", "nothing.txt"), 1, "nothing.txt: there is no such file"),
+        (("run", "pagerank", "karate", "-o", "ranks.xyz"), 2, "unknown format of `ranks.xyz`"),
     ):
         done = vlang(*words, "--cluster", "2")
         assert (done.returncode, done.stderr.count(text)) == (status, 1), done.stderr

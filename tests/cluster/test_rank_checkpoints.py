@@ -115,7 +115,8 @@ def test_folders_of_the_other_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_rank_that_cannot_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a rank cannot write, the run continues. This generation is ignored, and the last complete generation is kept.
+    """If a rank cannot write, the run continues. The generation that this rank could not write is ignored, and the last
+    complete generation is kept.
     """
     written_at_once(monkeypatch)
     write, tries = StateFolder.write, [0]

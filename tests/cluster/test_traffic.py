@@ -89,7 +89,7 @@ def test_bytes_of_a_superstep(mode: str) -> None:
 
 
 def test_decisions_of_each_rank() -> None:
-    """If ranks decide at random how to run a loop, either the bits are right or all ranks get an error. They never
+    """If ranks decide at random how to run a loop, either the bits are right or all ranks get an error. The ranks never
     hang.
     """
     seed = random.randrange(1 << 30)

@@ -147,8 +147,8 @@ def _entries(plan: Plan) -> dict[str, str]:
 
 @functools.cache
 def _compiled(name: str, flags: tuple[str, ...], several: bool = False) -> dict[str, Library]:
-    """Compile the usual kernels of a standard program into one library by one call of g++. Return the kernels by their
-    texts.
+    """Compile the usual kernels of a standard program into one library by one call of g++. Return a mapping from the
+    text of each kernel to the kernel.
 
     The device compiles rarely needed kernels when they are loaded.
     """

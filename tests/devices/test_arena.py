@@ -14,7 +14,7 @@ MIB = 1 << 20
 
 
 class Counted:
-    """A stand-in for a device with limited memory. `now` is the position in its queue of work."""
+    """A stand-in for a device with limited memory. `now` is the position in the device's queue of work."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity, self.held, self.now, self.queued = capacity, dict[int, int](), 0, 0

@@ -119,8 +119,8 @@ def test_a_changed_module_changes_the_digest(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_kernels_are_compiled_although_numba_is_told_not_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels are compiled even with NUMBA_DISABLE_JIT. With this variable, numba's decorators return Python functions,
-    which the engine cannot call.
+    """Kernels are compiled even with NUMBA_DISABLE_JIT. With NUMBA_DISABLE_JIT, numba's decorators return Python
+    functions, which the engine cannot call.
     """
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
     code = Compiler("def put(p):\n    p[0] = 1\n").object_code("put", "void", ("i64*",), "put_1")

@@ -1,4 +1,6 @@
-"""Expected CUDA texts. `python -m tests.emit.golden` replaces them with the current output of the compiler."""
+"""Expected CUDA texts. `python -m tests.emit.golden` replaces the expected texts with the current output of the
+compiler.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Push, early exit and priority are granted exactly if the facts permit them. If the facts do not permit one of them,
-it is refused with a reason.
+"""Push, early exit and priority are granted exactly if the facts permit them. A way that the facts do not permit is
+refused with a reason.
 """
 
 from __future__ import annotations

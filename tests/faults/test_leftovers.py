@@ -68,7 +68,8 @@ def test_the_next_run_removes_what_a_killed_one_left(tmp_path: Path) -> None:
 
 
 def test_only_our_own_files_are_removed(tmp_path: Path) -> None:
-    """Only temporary files of vlang are removed. These files are recognised by name, kind, owner and lock."""
+    """Only temporary files of vlang are removed. Temporary files of vlang are recognised by name, kind, owner and lock.
+    """
     (tmp_path / f".gone{ENDING}").write_text("left by a killed run")
     (tmp_path / f"visible{ENDING}").write_text("another name")
     (tmp_path / f".other{ENDING}0").write_text("another name")

@@ -1,4 +1,6 @@
-"""Adjacency lists equal NumPy's, for any number of threads, order of first use and grouping of the work."""
+"""Adjacency lists equal those that NumPy computes, for any number of threads, any order of first use, and any grouping
+of the work.
+"""
 
 from __future__ import annotations
 

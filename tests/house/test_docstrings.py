@@ -58,8 +58,8 @@ FOUND = [one for path in FILES.values() if "skeletons" not in path.parts
 
 
 def test_many_parameters_are_listed() -> None:
-    """Public functions and dataclasses with more than MOST parameters have a list. Only `Options` has none: its fields
-    are described in their metadata, from which the documents are generated.
+    """Public functions and dataclasses with more than MOST parameters have a list. Only `Options` lists no parameters:
+    its fields are described in their metadata, from which the documents are generated.
     """
     listed = {(one.name, one.parameters) for one in FOUND if any(word in one.text for word in LISTS)}
     silent = [f"{one.place} {one.name}" for one in FOUND if len(one.parameters) > MOST and one.name != "Options"

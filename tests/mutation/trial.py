@@ -36,7 +36,7 @@ class Verdict:
     Attributes:
         site: The path, line, operator and place of the mutation.
         before: The text that was replaced.
-        after: The text in its place.
+        after: The text that the mutation puts in its place.
         changed: The path and the text of the line with the mutation, which identify the mutation in `judged.py`.
         killed: Whether a test detected it.
         by: The test that detected it, or "".
@@ -60,7 +60,9 @@ class Verdict:
 
 @dataclass
 class _Mutant:
-    """A mutation under test. `ended` is set when its verdict is final, so that its other test files stop."""
+    """A mutation under test. `ended` is set when the verdict on the mutation is final, so that its other test files
+    stop.
+    """
 
     verdict: Verdict
     site: Site

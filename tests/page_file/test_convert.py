@@ -108,7 +108,9 @@ OPTIONS: list[dict[str, Any]] = [
 
 
 def same_bytes(source: str, options: dict[str, Any], layout: str, folder: Path) -> None:
-    """Compare the conversion with reading the graph into memory and saving it. Both must refuse the same options."""
+    """Compare the conversion with reading the graph into memory and saving it. The conversion and the save must refuse
+    the same options.
+    """
     refused = ""
     try:
         graph = Graph.read(source, **options)

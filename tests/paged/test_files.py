@@ -87,8 +87,8 @@ def test_undirected_rows_of_many_pages(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["components", "bipartite", "mis", "cdlp"])
 def test_both_directions_are_merged(graph: Graph, path: Path, name: str) -> None:
-    """Programs over `--` need the in-edges and out-edges of a vertex together. No page of the file contains both, so
-    they are merged.
+    """Programs over `--` need the in-edges and out-edges of a vertex together. No page of the file contains both kinds
+    of edges, so pages are merged.
     """
     program = load(name)
     found = program(Graph.open(path), memory="1M", threads=2)
@@ -97,8 +97,8 @@ def test_both_directions_are_merged(graph: Graph, path: Path, name: str) -> None
 
 
 def test_components_read_each_edge_once(graph: Graph, path: Path) -> None:
-    """Connected components read each edge once, and need no memory to merge the two directions. Other ways of the same
-    loop need this memory.
+    """Connected components read each edge once, and need no memory to merge the two directions. Other execution ways of
+    the same loop need memory to merge.
     """
     file, components = PageFile.open(path), load("components")
     found = components(Graph.open(path), memory="230K")

@@ -80,7 +80,7 @@ def test_what_fits_is_read_once_and_half_of_it_halves_the_reads() -> None:
 
 
 def test_reads_begin_at_once_and_cached_pages_fill_the_waits() -> None:
-    """A pass first uses the pages that occupy buffers. While it uses cached pages, the disk is not idle."""
+    """A pass first uses the pages that occupy buffers. While the pass uses cached pages, the disk is not idle."""
     made = store(0.02)
     largest = max(sizes(made))
     with closing(Ring(made, largest, 12 * largest, buffers=3)) as ring:

@@ -109,8 +109,8 @@ class _Machine:
                 self._require(item_)
 
     def _later(self, contract: t.Contract) -> bool:
-        """Return whether a contract depends on values that the program computes. Such a contract is tested at its place
-        in the text.
+        """Return whether a contract depends on values that the program computes. A contract on computed values is
+        tested at its place in the text.
         """
         made = {one.name for one in self.file.items if isinstance(one, t.Let | t.GlobalValue)}
         return any(isinstance(node, t.Name) and node.name in made for node in walk(contract.cond))

@@ -270,7 +270,7 @@ def identity(name: str, scalar: Scalar) -> Array:
 def without_value(name: str, a: Value) -> Array:
     """Return the rows where a tuple has the identity of `name` as its first component.
 
-    Such a tuple loses to all other tuples.
+    A tuple with this first component loses to all other tuples.
     """
     first = a.parts[0]
     return np.asarray(first.raw == identity(name, item(first.type)))

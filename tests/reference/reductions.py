@@ -235,7 +235,9 @@ def fold(combine: Combine, start: Value, body: Value, group: Array) -> Value:
 
 
 def put(value: Value, rows: Array, new: Value) -> Value:
-    """Return a copy of a value in which some rows are replaced. Both values have the same final type."""
+    """Return a copy of a value in which some rows are replaced. The given value and the replacing rows have the same
+    final type.
+    """
     if isinstance(value.data, tuple):
         return Value(value.type, tuple(put(p, rows, n) for p, n in zip(value.parts, new.parts, strict=True)))
     data = value.raw.copy()

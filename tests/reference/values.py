@@ -265,7 +265,9 @@ def elements_as(value: Value, type_: Type) -> Array:
 
 
 def convert(value: Value, type_: Type) -> Value:
-    """Return the value converted to `type_`. Raises TypeError if the language has no such conversion."""
+    """Return the value converted to `type_`. Raises TypeError if the language does not convert the type of the value to
+    `type_`.
+    """
     if isinstance(type_, VertexSet) or value.type == type_:
         return value
     if not converts(value.type, type_):
@@ -284,7 +286,7 @@ def definite(value: Value, precision: int) -> Value:
 
 
 def meet(a: Type, b: Type) -> Type:
-    """Return the type of a choice between two values. Raises TypeError if they have no common type."""
+    """Return the type of a choice between two values. Raises TypeError if the two values have no common type."""
     if a == b:
         return a
     if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):

@@ -16,7 +16,8 @@ THREADS = 2
 
 @functools.cache
 def undirected(name: str) -> Graph:
-    """Return the simple undirected graph of that name. The reference has its cores and triangles."""
+    """Return the simple undirected graph of that name. The reference data have the cores and triangles of this graph.
+    """
     published(name)
     return Graph.read(DATA / name / GRAPHS[name], directed=False, self_loops="drop", parallel="drop")
 

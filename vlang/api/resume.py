@@ -158,8 +158,8 @@ class _Work:
         """The state after one superstep over the inserted edges alone; the vertices that it changes are active.
 
         Let L be the old result, and let e(L), e_old(L) and e_new(L) be the gathers over all, the old and the inserted
-        edges. The superstep computes L v e_new(L), where v is the join. This equals a superstep over all edges:
-        e(L) = e_old(L) v e_new(L), and L v e_old(L) = L since L is a fixed point of the old edges.
+        edges. The superstep computes L v e_new(L), where v is the join. The result equals that of a superstep over all
+        edges: e(L) = e_old(L) v e_new(L), and L v e_old(L) = L since L is a fixed point of the old edges.
         """
         after = self._superstep(loop, self.changed.inserted, self.scalars, Start(fields))
         flags = np.zeros(self.changed.graph.n, np.uint8)

@@ -260,7 +260,7 @@ class Declarations:
     def function(self, name: str) -> Symbol | None:
         """The symbol of a function or reduction, after its body is checked.
 
-        None if no function or reduction has this name.
+        The result is None if no function or reduction has this name.
 
         The body is checked at the first call, or at the end of the program if there is no call.
         """

@@ -95,7 +95,7 @@ def _outside(x: Expressions, node: t.Reduce, at: Sight) -> str:
 def _unnamed(x: Expressions, node: t.Reduce, at: Sight, edges: bool) -> None:
     """Report a reduction in a place that allows only named values.
 
-    If its body is correct, propose a statement that names the reduction.
+    If the body of the reduction is correct, propose a statement that names the reduction.
     """
     run, word, before = x.run, x.run.fresh(word_for(node.name)), len(x.run.problems)
     reduced(x, node, replace(at, place="gather" if edges else "let"))

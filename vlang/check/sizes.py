@@ -62,7 +62,7 @@ class Sizes:
         self._total = 0
 
     def function(self, node: t.Function) -> None:
-        """Measure a function. The functions that it calls have been measured before."""
+        """Measure a function. The functions that the measured function calls have been measured before."""
         size = self._functions[node] = self._of(node.value)
         self._judge(node.value, size.operations, size.levels, f"`{node.name}` becomes")
 

@@ -70,7 +70,7 @@ def as_rank(asked: int | str | None) -> Iterator[Transport | None]:
         transport = mpi_ranks(asked)
     except VlangError as error:
         if os.environ.get("PMI_RANK", os.environ.get("OMPI_COMM_WORLD_RANK", "0")) != "0":
-            raise click.exceptions.Exit(1) from None
+            raise click.exceptions.Exit(0) from None
         if isinstance(error, BindError):
             raise click.UsageError(str(error)) from None
         raise
@@ -89,7 +89,7 @@ def as_rank(asked: int | str | None) -> Iterator[Transport | None]:
             transport.abort(_reason(error))
             if transport.rank == 0:
                 raise
-            raise click.exceptions.Exit(_status(error)) from None
+            raise click.exceptions.Exit(0) from None  # MPICH's status of a job is the OR of all ranks' statuses
 
 
 def _restore(out: TextIO, err: TextIO) -> None:
@@ -98,13 +98,6 @@ def _restore(out: TextIO, err: TextIO) -> None:
 
 def _reason(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
-
-
-def _status(error: BaseException) -> int:
-    """The exit status after an error on a rank other than 0; such a rank prints no message."""
-    if isinstance(error, click.exceptions.Exit):
-        return error.exit_code
-    return 130 if isinstance(error, KeyboardInterrupt) else getattr(error, "exit_code", 1)
 
 
 def ranks_note(size: int, graph: str, apart: bool) -> str:
@@ -142,8 +135,8 @@ def reads_shares(program: Program, options: dict[str, Any]) -> bool:
     """Whether each rank of a run may read a share of the graph's file, so that the run needs no page file.
 
     A run with checkpoints needs a page file, because a checkpoint names it. A program that requires a simple graph
-    needs one, because it compares edges of different shares. A run under a budget needs one, because the conversion
-    observes the budget.
+    needs a page file, because it compares edges of different shares. A run under a budget needs a page file, because
+    the conversion observes the budget.
     """
     from vlang.runtime.plan.plan import Contract, every_step  # start-up
 

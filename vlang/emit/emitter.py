@@ -234,6 +234,7 @@ class _Emitter:
                 text.kernels["fused"], (), not writer.structures,
                 writer.messages_to_come() if fuses.sender == stage.name else ()),
             near=tuple(sorted(slot for slot in writer.env.near if not slot.startswith(("next:", "pushed:")))),
+            arrays=writer.env.arrays,
         )
 
     def _by_level(self, stage: Stage, swept: ir.Sweep) -> Levelled | None:

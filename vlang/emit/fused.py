@@ -1,10 +1,10 @@
 """Fusion: a pass also computes the reductions over vertices and the messages that need only its new values.
 
 After a pass, a superstep computes reductions over vertices (of a `let`, or of `until`) and then the messages of the
-next pass, which may belong to the next superstep. Some of these computations read only the present values of one vertex
-at a time. Such computations can run on a block of vertices as soon as the block has its new values. The new values are
-then still in the cache, and another pass over all vertices is saved. With and without fusion, a reduction merges one
-partial result per block, so its result has the same bits.
+next pass, which may belong to the next superstep. Some of these reductions and messages read only the present values of
+one vertex at a time. Computations of this kind can run on a block of vertices as soon as the block has its new values.
+The new values are then still in the cache, and another pass over all vertices is saved. With and without fusion, a
+reduction merges one partial result per block, so its result has the same bits.
 """
 
 from __future__ import annotations

@@ -36,7 +36,8 @@ class GatherFacts:
         replicate: The verdict of rule R.
         strict: The verdict of rule Z.
         messages: Subexpressions worth computing once per sender, outermost first.
-        silencing: Fields of a neighbour. If such a field has the identity, the neighbour contributes nothing (rule Z).
+        silencing: Fields of a neighbour. If one of these fields has the identity of the reduction, the neighbour
+            contributes nothing (rule Z).
     """
 
     name: str

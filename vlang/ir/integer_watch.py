@@ -38,7 +38,7 @@ class Leaving:
     Attributes:
         fields: The output fields that become infinite if such an operation overflows.
         globals: The `global`s that become infinite if such an operation overflows.
-        bounded: Whether all such operations are in loops under rule A. The final values of such loops bound all
+        bounded: Whether all such operations are in loops under rule A. The final values of loops under rule A bound all
             intermediate values.
     """
 

@@ -230,8 +230,8 @@ def _left(expr: f.Expr) -> f.Expr | None:
     """Return the test that a sum or product of vectors in an expression is infinite, although all components are
     finite.
 
-    Return None if the expression has no such sum or product. A product with a large matrix consists of one product for
-    each row; only the first rows are tested.
+    Return None if the expression has no sum or product of vectors. A product with a large matrix consists of one
+    product for each row; only the first rows are tested.
     """
     found: f.Expr | None = None
     for op in islice(dict.fromkeys(filter(_folds, f.walk(expr))), _ROWS):

@@ -1,6 +1,6 @@
 """Optimisations that can be switched off to measure their effect.
 
-Switching them off never changes the meaning of a run.
+Switching an optimisation off never changes the meaning of a run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The nodes of expressions in the syntax tree, and the base classes of nodes. Import them from vlang.syntax.tree."""
+"""The nodes of expressions in the syntax tree, and the base classes of nodes. Import the nodes from vlang.syntax.tree.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Properties that a program requires of its graph: `require undirected`, `require simple`, `require loopless`.
 
-These words name a property only if they stand alone after `require`, and if the program does not declare them as names.
+The words `undirected`, `simple` and `loopless` name a property only if they stand alone after `require`, and if the
+program does not declare them as names.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ class Problem:
         notes: further parts of the program, each with a label.
         help: lines of advice, including proposals that the user must complete.
         write: program lines that compile if they replace the part `replaces`.
-        replaces: the part that `write` replaces; None for `span`. If this span is empty, `write` is inserted below its
-            line.
+        replaces: the part that `write` replaces; None for `span`. If the span `replaces` is empty, `write` is inserted
+            below its line.
     """
 
     code: Code

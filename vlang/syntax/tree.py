@@ -220,7 +220,8 @@ class Gather(Statement):
 
 @dataclass(frozen=True, eq=False)
 class Apply(Statement):
-    """`apply target op value`. Two kinds of wrong statements are parsed as well, so that the checker can explain them.
+    """`apply target op value`. Two kinds of wrong statements are also parsed as `Apply`, so that the checker can
+    explain them.
 
     Attributes:
         target: the fields that are written.

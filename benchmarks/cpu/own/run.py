@@ -2,8 +2,8 @@
 
 Usage: `python benchmarks/cpu/own/run.py [--quick] [--only spread] [--graphs kron:20] [--rounds 9] [--threads 2]`.
 
-Both sides run 20 rounds on the same arrays, in turn in one process, and their results are compared first. A figure is
-the time of a round: the time of the run, without reading arguments, divided by 20.
+vlang and the C++ loops run 20 rounds each on the same arrays, in turn in one process, and their results are compared
+first. A figure is the time of a round: the time of the run, without reading arguments, divided by 20.
 """
 
 from __future__ import annotations

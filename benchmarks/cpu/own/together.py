@@ -1,7 +1,8 @@
-"""Personalised PageRanks by `Program.map`, which share their reads of the edges, and one after the other.
+"""Personalised PageRanks, computed by `Program.map`, where runs share their reads of the edges, and by one call after
+the other.
 
-Usage: `python benchmarks/cpu/own/together.py [TURNS]`. Both ways alternate; the script prints the medians of the
-processor time of one thread, and their ratio. VLANG_DATA is the folder of published graphs (see inputs.py).
+Usage: `python benchmarks/cpu/own/together.py [TURNS]`. Runs of both kinds alternate; the script prints the medians of
+the processor time of one thread, and their ratio. VLANG_DATA is the folder of published graphs (see inputs.py).
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ def _together(program: Program, graph: Graph, seeds: list[list[Any]]) -> None:
 
 
 def main(turns: int) -> None:
-    """Print a line for each graph. Every graph counts as large enough, to show from where on sharing pays."""
+    """Print a line for each graph. Runs share their reads on every graph, large or small, to show from which size on
+    sharing saves time.
+    """
     together._FEWEST = together._DENSE = 0
     ppr = vlang.load("ppr")
     for name in GRAPHS:

@@ -36,7 +36,9 @@ class RankGpuMachine(GroupMachine):
 
     def notes(self) -> tuple[str, ...]:
         """A sentence about the exchange between the ranks so far."""
-        return (f"exchange {self._exchange.name}: {self._exchange.note()}",)
+        asked = self._part.options.strategy
+        other = () if asked != "p" else ("strategy: each rank has the state of its own vertices and their neighbours",)
+        return (*self.alone(), *other, f"exchange {self._exchange.name}: {self._exchange.note()}",)
 
     def array(self, slot: str) -> NDArray[Any]:
         """The values of a vertex array for the whole graph, collected from all ranks."""
@@ -86,7 +88,7 @@ class RankGpuMachine(GroupMachine):
         return None
 
     def same(self, slots: Sequence[str], kept: object) -> bool:
-        """Whether vertex arrays have the same bits as a copy on all ranks."""
+        """Whether, on all ranks, vertex arrays have the same bits as a copy."""
         return summed(self._transport, [int(not super().same(slots, kept))], "repeated states")[0] == 0
 
     # ------------------------------------------------------------------------------------------- reductions

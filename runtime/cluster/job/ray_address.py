@@ -16,7 +16,7 @@ class RayAddress:
 
     Attributes:
         server: the address of a Ray cluster, `ray://HOST:PORT`. None stands for the cluster that this process finds or,
-            without such a cluster, for a new one on this machine.
+            if there is none, for a new cluster on this machine.
         ranks: the number of ranks; None for one rank on each machine of the cluster.
     """
 

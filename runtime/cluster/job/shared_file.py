@@ -1,7 +1,7 @@
 """A page file of a graph for all ranks on one machine. One of these ranks writes the file with bounded memory.
 
-Therefore each rank needs memory only for its own rows. This method works for every source of a graph: text, Parquet, a
-generator, or standard input, which mpiexec passes to one rank only.
+Therefore each rank needs memory only for its own rows. A page file can be written from every source of a graph: text,
+Parquet, a generator, or standard input, which mpiexec passes to one rank only.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ def _name(rank: int) -> str:
 
 
 def _listed(one: Generation) -> tuple[str, int, int, int]:
-    """The file name of a generation of rank 0, its number, its stamp and its number of ranks.
+    """The file name, the number, the stamp and the number of ranks of a generation of rank 0.
 
     The stamp of a damaged file does not matter, because every rank finds this file damaged before it compares stamps.
     """

@@ -1,4 +1,4 @@
-"""The ids of all ranks together, of which each rank has found some."""
+"""Merges the ids that the ranks have found."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ __all__ = ["merged_ids"]
 def merged_ids(transport: Transport, mine: VertexIds) -> tuple[VertexIds, NDArray[np.uint32] | None] | None:
     """The ids of all ranks in increasing order, and the new number of each vertex of this rank.
 
-    All ranks call this together, with ids that are all integers or all texts. The numbers, uint32[n], are None if they
-    are unchanged. Returns None instead of both if there are negative ids and ids above 2^63 - 1.
+    All ranks call this function together, with ids that are all integers or all texts. The numbers, uint32[n], are None
+    if they are unchanged. Returns None instead of ids and numbers if there are negative ids and ids above 2^63 - 1.
 
     Raises GraphError beyond 2^32 - 2 vertices.
     """

@@ -49,8 +49,8 @@ class _Part:
     rule: tuple[int, int] | None
 
     def common(self) -> list[Any]:
-        """The values that must be equal on all ranks. If they differ, one process reads the whole file and reports what
-        is wrong.
+        """The values that must be equal on all ranks. If the ranks have different values, one process reads the whole
+        file and reports what is wrong.
         """
         edges = self.share.edges
         odd = bool(edges.warnings or edges.kinds)
@@ -142,7 +142,7 @@ def _stored(
     transport: Transport, spec: str, read: Scanned, directed: bool, rule: tuple[int, int] | None, edges: EdgeList,
     notes: list[str], threads: int | None,
 ) -> Graph:
-    """The graph of the edges that this rank has kept, and of those of the other ranks."""
+    """The graph of the edges that this rank and the other ranks have kept."""
     values = dict(read.columns)
     columns = {name: _described(transport, column) for name, column in values.items()}
     left_out = dict(edges.left_out)
@@ -178,7 +178,9 @@ def _undirected(transport: Transport, read: Scanned) -> tuple[bool, Scanned, str
 def _widened(
     transport: Transport, columns: Mapping[str, NDArray[Any]]
 ) -> tuple[dict[str, NDArray[Any]], dict[str, np.dtype[Any]]]:
-    """The columns in the narrowest dtypes that hold the values of all ranks, and the dtypes as a reader has them."""
+    """The columns in the narrowest dtypes that hold the values of all ranks, and the dtypes that one reader of the
+    whole file would give them.
+    """
     mine = {name: (narrowed_dtype(name, values.dtype, [values] if len(values) else []).str, values.dtype.str)
             for name, values in columns.items()}
     every = [json.loads(text) for text in texts(transport, json.dumps(mine), "the types of columns")]

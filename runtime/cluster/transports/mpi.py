@@ -29,6 +29,7 @@ _INSIDE = _RECORD - _SIZE - _PLACE  # messages up to this length are in the reco
 _FAILED = "!"  # begins the place of a rank that has failed
 _SPINS = 2000  # tests before a rank that waits gives its processor to others, if each rank has one
 _GRACE = 1.0  # seconds that a rank that failed waits for others before it ends the job
+_STARTS = 5.0  # the same before the first exchange, while others may still import modules
 
 
 class Mpi:
@@ -37,14 +38,17 @@ class Mpi:
     An exchange begins with a collective of short records. A record contains the place of the rank in the run, and
     messages of up to _INSIDE bytes. Longer messages follow as point-to-point messages. So ranks at different places in
     the run still call the same collective, and all of them get an error.
+
+    `comm` is the communicator of the ranks; by default, all ranks of the job. It is duplicated.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, comm: Any = None) -> None:
         from mpi4py import MPI  # optional
 
+        comm = comm or MPI.COMM_WORLD
         self._mpi: Any = MPI
-        self._comm: Any = MPI.COMM_WORLD.Dup()
-        self._watch = Watch(MPI.COMM_WORLD.Dup(), MPI)
+        self._comm: Any = comm.Dup()
+        self._watch = Watch(comm.Dup(), MPI)
         self.rank, self.size = int(self._comm.Get_rank()), int(self._comm.Get_size())
         shared = self._comm.Split_type(MPI.COMM_TYPE_SHARED)
         self.beside, self.lead = int(shared.Get_size()), int(shared.bcast(self.rank))
@@ -87,17 +91,17 @@ class Mpi:
     def abort(self, reason: str) -> None:
         """See `Transport`.
 
-        The other ranks receive the reason in their next exchange. If a rank begins no exchange for 1 s, the job is
-        ended.
+        The other ranks receive the reason in their next exchange. If a rank begins no exchange for 1 s, or for 5 s
+        before the first exchange, the job is ended.
         """
         if self.failed or self.size == 1:
             return
         self.failed = True
         self._write(_FAILED + reason)
         request = self._comm.Ialltoall(self._out, self._in)
-        begin = time.monotonic()
+        end = time.monotonic() + (_GRACE if self.calls else _STARTS)
         while not request.Test():
-            if time.monotonic() - begin > _GRACE:
+            if time.monotonic() > end:
                 print(f"error: rank {self.rank} failed, and the others have not noticed: {reason}",
                       file=sys.__stderr__, flush=True)
                 self._comm.Abort(1)

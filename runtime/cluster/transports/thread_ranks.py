@@ -1,4 +1,4 @@
-"""Ranks that are threads of one process, for tests. These ranks exchange the same messages as ranks of MPI, but without
+"""Ranks that are threads of one process, for tests. The threads exchange the same messages as ranks of MPI, but without
 MPI.
 """
 

@@ -52,7 +52,7 @@ class Transport(Protocol):
             where: the place in the run.
 
         Returns:
-            Buffers in the order of the ranks, empty for this rank. These buffers are valid until the next call.
+            Buffers in the order of the ranks, empty for this rank. The returned buffers are valid until the next call.
 
         Raises ClusterError if the ranks are at different places, or if a rank has ended.
         """

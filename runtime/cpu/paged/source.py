@@ -128,7 +128,7 @@ class Streamed:
     def _aim(self, row: NDArray[np.uint64], views: PageViews, columns: Columns) -> list[NDArray[np.generic]]:
         """Write the addresses of a page's arrays into its row of the table.
 
-        Returns the arrays of its columns, which the caller must keep alive.
+        Returns the arrays of the page's columns, which the caller must keep alive.
         """
         row[PAGE_OFFSETS], row[PAGE_TARGETS] = address_of(views.offsets), address_of(views.targets)
         arrays = [cast(name, views.columns[name], self._stored.columns[name], DTYPES[dtype]) for name, dtype in columns]

@@ -46,7 +46,8 @@ def _by_page(
 def by_row(
     source: PageSource, kind: str, columns: Columns, table: NDArray[np.uint64], longs: NDArray[np.int64], tasks: Tasks
 ) -> Iterable[tuple[NDArray[np.int64], Tasks]]:
-    """Like `by_page`, for passes that need all edges of a vertex at once. A batch has all pages of its long vertices.
+    """Like `by_page`, for passes that need all edges of a vertex at once. All pages with edges of a long vertex are in
+    one batch.
 
     Args:
         source, kind, columns, table: as for `by_page`.

@@ -126,7 +126,7 @@ class LastLevels:
         values: array[n], the values of the field during that sweep.
         chosen: bool[n], the vertices that took part.
         levels: the vertices of each level.
-        lists: the result of `Levels.lists` for each adjacency direction, by the id() of its pages.
+        lists: the result of `Levels.lists` for each adjacency direction, by the id() of the pages of the direction.
     """
 
     values: NDArray[Any]

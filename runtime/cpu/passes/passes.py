@@ -335,7 +335,7 @@ class Passes:
         return self._counted(edges + long_edges)
 
     def _listed_vertices(self, stage: StageSpec, lists: Lists) -> tuple[Stats, int]:
-        """Run a stage that reads no edges over listed vertices. All of them are in the list `short`."""
+        """Run a stage that reads no edges over listed vertices. All listed vertices are in the list `short`."""
         self._stats[:] = 0
         self.state.point(SLOT_STATS, self._stats)
         self.state.frame[SLOT_LISTED] = 1

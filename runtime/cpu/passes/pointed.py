@@ -1,7 +1,7 @@
 """Lists of vertices: for each vertex v, the vertices whose field points at v. A change of the field rebuilds the lists.
 
-A pass along pointers pulls over these lists like a pass over edges. The same counting sort builds these lists and the
-rows of edges. The time of the sort is proportional to the number of vertices.
+A pass along pointers pulls over these lists like a pass over edges. The counting sort that builds the rows of edges
+also builds these lists. The time of the sort is proportional to the number of vertices.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Rule K: a loop that copies values over a symmetric relation runs as a search for connected components.
 
 The algorithm is Afforest (Sutton, Ben-Nun and Barak, Optimizing Parallel Graph Connectivity Computation via Subgraph
-Sampling, IPDPS 2018). Afforest links every vertex with two of its neighbours. Then it links the vertices outside the
-largest tree with all their neighbours. The proof is in docs/internals/rule-k.md.
+Sampling, IPDPS 2018). Afforest links every vertex with two of its neighbours. After these links, Afforest links the
+vertices outside the largest tree with all their neighbours. The proof is in docs/internals/rule-k.md.
 """
 
 from __future__ import annotations

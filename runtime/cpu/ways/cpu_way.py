@@ -104,7 +104,7 @@ class CpuWay(ABC):
         return 0
 
     def optional(self, loop: LoopSpec, shape: Shape) -> int:
-        """The bytes that only make this way faster. The loop uses them only if the budget permits."""
+        """The bytes that only make this way faster. The loop uses this memory only if the budget permits."""
         return 0
 
     def problem(self, plan: Plan, graph: Graph, options: Options) -> str:
@@ -119,7 +119,9 @@ def asked_otherwise(options: Options) -> str:
 
 
 def on_disk(graph: Counts, why: str) -> str:
-    """The reason, ending with `why`, why a way cannot run over streamed pages; "" if the edges are in memory."""
+    """The reason why a way cannot run over streamed pages, as a text that ends with `why`; "" if the edges are in
+    memory.
+    """
     return f"the edges are on disk, and {why}" if graph.streamed else ""
 
 

@@ -136,7 +136,9 @@ class Push(CpuWay):
         return [f"pushes: into {where}"]
 
     def beside(self, loop: LoopSpec, plan: Plan, options: Options) -> Sequence[Beside]:
-        """The kernels that update fields after a superstep. These kernels are loaded when they are first needed."""
+        """The kernels that update fields after a superstep. The kernels that update fields are loaded when they are
+        first needed.
+        """
         stage = push_stage(loop)
         return () if stage is None or "push" not in stage.ways else [Beside(queue_kernels(), ())]
 

@@ -1,10 +1,10 @@
 """Loops with a uniform frontier (rule X2) on the CPU, such as breadth-first search.
 
-The frontier is a bitmap. There are two kinds of supersteps for a wide frontier. In a push (top-down), every worker
-thread marks receivers in its own bitmap without atomic operations. Then the bitmaps are united. In a look (bottom-up),
-every unreached vertex searches its in-edges for a neighbour in the frontier. While the frontier is narrow, one call
-runs many supersteps with queues. The module vlang.runtime.plan.layouts.reach_words defines the layout of the arrays
-that workers share.
+The frontier is a bitmap. A superstep over a wide frontier is either a push or a look. In a push (top-down), every
+worker thread marks receivers in its own bitmap without atomic operations. After the push, the bitmaps of all workers
+are united. In a look (bottom-up), every unreached vertex searches its in-edges for a neighbour in the frontier. While
+the frontier is narrow, one call runs many supersteps with queues. The module vlang.runtime.plan.layouts.reach_words
+defines the layout of the arrays that workers share.
 """
 
 from __future__ import annotations

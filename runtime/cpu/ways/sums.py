@@ -1,9 +1,9 @@
 """Pushed sums, for loops in delta form: supersteps that traverse only the out-edges of vertices with a delta to send.
 
-One worker adds contributions to the accumulators of the receivers, sender by sender in increasing order, as within
-every row. After all senders, the receivers run `apply`. So the state after a superstep is bit-identical to the state
-after a full pull. Vertices that receive nothing cost no time. While the frontier is narrow, one call runs many
-supersteps.
+One worker adds contributions to the accumulators of the receivers, sender by sender in increasing order, which is also
+the order within every row. After all senders, the receivers run `apply`. So the state after a superstep is
+bit-identical to the state after a full pull. Vertices that receive nothing cost no time. While the frontier is narrow,
+one call runs many supersteps.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ __all__ = ["Pushes", "Superstep", "Supersteps"]
 class Supersteps(CpuWay):
     """Runs loops as supersteps of full passes, or of passes over notified vertices (rule N).
 
-    Every loop may run this way.
+    Every loop may run as supersteps.
     """
 
     name = "supersteps"

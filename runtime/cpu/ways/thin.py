@@ -105,7 +105,8 @@ class ThinSupersteps:
     def advance(self, active: int | None, before: int, room: int | None) -> tuple[Series, Stats] | None:
         """Run supersteps.
 
-        Returns their records and the counts of the last one, or None if the next superstep is not thin.
+        Returns the records of the supersteps and the counts of the last superstep, or None if the next superstep is not
+        thin.
 
         Args:
             active: the number of active vertices; None if unknown.

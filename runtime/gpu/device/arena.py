@@ -128,7 +128,7 @@ class Arena:
     def _reused(self, size: int) -> int | None:
         """Return the block of this size that was freed first.
 
-        The result is None if there is no such block, or if queued work may still use the block.
+        The result is None if no block of this size was freed, or if queued work may still use the block.
         """
         waiting = self._free.get(size)
         if not waiting or not self._source.passed(waiting[0][1]):

@@ -118,7 +118,7 @@ def choose(asked: str, gpu_memory: int | None, edges: int, state: Callable[[], i
     """Choose the device for a run.
 
     "auto" chooses the first GPU if it exists, if the vertex state fits into its memory, and if the graph has at least
-    AUTO_EDGES edges. Otherwise "auto" chooses the CPU.
+    AUTO_EDGES edges. If one of these conditions fails, "auto" chooses the CPU.
 
     Args:
         asked: the option `device`.

@@ -1,7 +1,7 @@
 """Measures atomic operations on shared memory with 1 to 32 colliding lanes, and derives the replication factor R.
 
 Garaph (USENIX ATC'17) chooses the replication factor R from the cost ratio of an atomic operation to a load. This
-module times both operations on the device, for each class of operations
+module times atomic operations and loads on the device, for each class of operations
 (vlang.runtime.gpu.kernels.replication.class_of). Each kind of device is measured once, and the result is cached on
 disk. Edges are sorted by destination. With D edges per vertex, min(D, 32) lanes of a warp therefore collide without
 replication, and min(D, 32) / R lanes collide with R copies. A vertex then costs

@@ -14,6 +14,9 @@ The kernels are:
 - "edge-list": the threads of a block process the edges of an unsorted list (WolfGraph; Zhu et al., FGCS'19). This
   kernel needs no adjacency lists, so it runs either all passes of a program or none (`ways/listed_passes.py`).
 
+- "density": for each page the faster of "thread" and "virtual-warp-32", which GTS calls a hybrid of vertex- and
+  edge-centric kernels by the density of a page (Kim et al., SIGMOD'16, section 6.2).
+
 With "auto" each page uses the kernel with the lowest estimated time. The estimate is the sum of the cost of lane slots,
 the cost per vertex, and the latency of the chain of dependent steps through the longest row. A lane slot is a step of
 one lane. A lane that waits for a longer row of its warp costs as much as a lane that works. The constants of the
@@ -22,7 +25,7 @@ estimate are in `Costs`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 
 from vlang.errors import BindError
@@ -42,7 +45,8 @@ _TEMPLATES: Mapping[str, tuple[str, tuple[int, ...]]] = {
     "edge": ("pull_shards", ()),
 }
 EDGE_LIST = "edge-list"
-NAMES = ("auto", *_TEMPLATES, EDGE_LIST)
+_HYBRID = ("thread", "virtual-warp-32")
+NAMES = ("auto", *_TEMPLATES, "density", EDGE_LIST)
 
 _BUSY = 3  # blocks per multiprocessor that saturate its memory bandwidth
 _MOST_BLOCKS = 2**31 - 1  # in the first dimension of a grid, on every architecture
@@ -56,8 +60,8 @@ class Costs:
 
     Attributes:
         edge: cost per lane slot, by name of the kernel.
-        vertex: cost per vertex in addition to its edges, by name of the kernel. For virtual warps, this is the cost per
-            lane of a vertex.
+        vertex: cost per vertex in addition to the cost of its edges, by name of the kernel. For virtual warps, this is
+            the cost per lane of a vertex.
         word: cost per edge of moving another 4 bytes of the contribution between lanes.
         search: cost per edge of finding the receiver, if the contribution reads the receiver.
         step: latency of a load that the next load depends on.
@@ -154,8 +158,8 @@ def choose_kernels(
     Raises:
         BindError: the name is unknown, or `deterministic` rules out the requested kernel.
     """
-    if asked == "auto":
-        return _fastest(stage, pages, deterministic, table, shared, "")
+    if asked in ("auto", "density"):
+        return _fastest(stage, pages, deterministic, table, shared, "", _HYBRID if asked == "density" else _TEMPLATES)
     template, constants = template_of(asked)
     refused = _refused(asked, stage, shared)
     if refused:
@@ -263,10 +267,13 @@ class _Terms:
 
 
 def _fastest(
-    stage: GpuStage, pages: Sequence[Rows], deterministic: bool, table: Costs, shared: int, before: str
+    stage: GpuStage, pages: Sequence[Rows], deterministic: bool, table: Costs, shared: int, before: str,
+    names: Iterable[str] = _TEMPLATES,
 ) -> list[Choice]:
-    """Return for each page the kernel with the lowest estimated time. The text of its reason begins with `before`."""
-    able = [_Terms.of(name, stage, table, shared) for name in _TEMPLATES
+    """Return for each page the kernel with the lowest estimated time. The text with the reason for a kernel begins with
+    `before`.
+    """
+    able = [_Terms.of(name, stage, table, shared) for name in names
             if not _refused(name, stage, shared) and (not deterministic or _timeless(name, stage))]
     if len(pages) > 1:  # a choice for each kernel, as texts for each page would take longer than the choice
         known = [Choice(one.name, *_TEMPLATES[one.name], f"{before}{one.name}: the least time for the rows of the page")

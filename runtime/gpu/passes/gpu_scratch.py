@@ -152,7 +152,9 @@ class GpuScratch:
         return (self._block_scratch,) if stage.structures else ()
 
     def long_scratch(self, stage: StageSpec) -> tuple[int, ...]:
-        """The address of the struct LongScratch of a pass, as kernel arguments; empty without scratch memory."""
+        """The address of the struct LongScratch of a pass, as kernel arguments; empty for a pass without scratch
+        memory.
+        """
         return (self._long_scratch[stage.name].pointer,) if stage.structures else ()
 
     def _allocate(self, size: int, what: str, zeroed: bool = False) -> int:

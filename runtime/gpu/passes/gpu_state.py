@@ -149,6 +149,12 @@ class GpuState:
         for k in range(2):
             self._force(self._stats_at + k, 0)
 
+    def add_stats(self, stats: Stats) -> None:
+        """Add to the counts of a pass; waits until the queued kernels have ended."""
+        self.refresh()
+        for k, more in enumerate((stats.changed, stats.active)):
+            self._force(self._stats_at + k, int(self._mirror[self._stats_at + k]) + more)
+
     def swap(self, field: str) -> None:
         """Swap the two buffers of a field."""
         now, new = f"field:{field}", f"next:{field}"

@@ -55,9 +55,9 @@ class Rates:
         start: the start of a copy from the host.
         copied: copying a byte from the host.
         direct: reading a byte of host memory in a kernel.
-        touched: the first access to a row in host memory. This time is never measured, but always taken from the
-            reference, because it depends on the size of the memory. The measurement would use a buffer of 64 MB, which
-            stays in the device's translation caches and takes 1 / 17 of the time.
+        touched: the first access to a row in host memory. The time of a first access is never measured, but always
+            taken from the reference, because it depends on the size of the memory. The measurement would use a buffer
+            of 64 MB, which stays in the device's translation caches and takes 1 / 17 of the time.
     """
 
     stream: float = 4 / 4.48e12

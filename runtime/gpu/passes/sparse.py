@@ -129,7 +129,8 @@ class SparseMachine(Protocol):
     def sorted_queue(
         self, kind: str, stage: StageSpec | None, queue: int, count: int, target: int
     ) -> Sliced:
-        """Choose the cheapest transfer of each page, and sort a queue by the page and the transfer of its edges.
+        """Choose the cheapest transfer of each page, and sort the entries of a queue by the page of their edges, and by
+        the transfer of this page.
 
         Waits for the device.
 

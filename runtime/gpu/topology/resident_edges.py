@@ -106,8 +106,8 @@ class ResidentEdges:
         """Copy the missing values to the device.
 
         Returns:
-            The keys of the arrays that were missing, and the number of bytes copied. Kernels compute some of these
-            arrays.
+            The keys of the arrays that were missing, and the number of bytes copied. Some of the missing arrays are not
+            copied but computed by kernels.
         """
         missing = [self._arrays[key] for key in self.missing]
         for array in missing:

@@ -144,7 +144,7 @@ class DiskSide:
     def _check(self, stored: StoredEdges) -> None:
         """Raise GraphError unless each page has all edges of its short vertices and only whole segments.
 
-        Kernels require such pages.
+        Kernels rely on this property of pages.
         """
         offsets, starts, firsts = self.offsets.view(np.int64), self.starts, self.firsts
         lasts = np.append(firsts[1:], self.n)  # the end of the vertices of each page

@@ -53,11 +53,8 @@ class Slots:
         self._slots.move_to_end(slot.address)
 
     def take(self, page: int, awaited: set[int]) -> Slot:
-        """Assign to a page the oldest slot whose page is not in `awaited`.
-
-        At least one slot must have a page that is not in `awaited`.
-        """
-        slot = next(s for s in self._slots.values() if s.page not in awaited)
+        """Assign to a page the oldest slot whose page is not in `awaited`, or the oldest slot if all pages are."""
+        slot = next((s for s in self._slots.values() if s.page not in awaited), next(iter(self._slots.values())))
         if slot.page is not None:
             del self._where[slot.page]
         slot.page = page
@@ -68,7 +65,7 @@ class Slots:
     def order(self, pages: Sequence[int], ahead: int) -> Iterator[int]:
         """Yield pages in the order of processing: `ahead` cached pages, then missing and cached pages in turn.
 
-        With this order copies can begin early, each into a slot whose page has been processed.
+        In this order of pages, copies can begin early, each into a slot whose page has been processed.
         """
         asked = set(pages)
         cached = [slot.page for slot in self._slots.values() if slot.page is not None and slot.page in asked]

@@ -1,19 +1,20 @@
 """The edges of one direction on a GPU: resident if they fit, otherwise streamed page by page while kernels run.
 
-Tables (offsets, long vertices, row blocks, shards, rows) stay on the device, and so do the edges if they fit. Otherwise
-device memory is divided into slots of one page each. Pages are copied into slots from page-locked host memory, and stay
-there until they are evicted. Kernels over few vertices may read other pages directly from host memory. Edges on disk
-are read into page-locked buffers (`vlang.runtime.gpu.topology.sides`), and copied page by page as they arrive.
+Tables (offsets, long vertices, row blocks, shards, rows) stay on the device, and so do the edges if they fit. If the
+edges do not fit, device memory is divided into slots of one page each. Pages are copied into slots from page-locked
+host memory, and stay there until they are evicted. Kernels over few vertices may read other pages directly from host
+memory. Edges on disk are read into page-locked buffers (`vlang.runtime.gpu.topology.sides`), and copied page by page as
+they arrive.
 
 Work that the caller queued on its stream before a call of `sweep` or `rows` runs before the kernels of the call. Work
 that the caller queues later runs after these kernels. Only copies of pages may start earlier, when their slot is free.
-A slot is overwritten only after the last work on it has ended. The row of a page changes only when the page moves. The
-change runs in the stream of the kernel that reads the row next.
+A slot is overwritten only after the last work on this slot has ended. The row of a page changes only when the page
+moves. The change runs in the stream of the kernel that reads the row next.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from functools import partial
 
@@ -207,7 +208,14 @@ class Topology:
             self._prepare("places", count, args, stream)
 
     # ---------------------------------------------------------------------------------- passes
-    def sweep(self, name: str, launch: Launch, transfer: Transfer | None = None, stream: Stream | None = None) -> None:
+    def order(self) -> list[int]:
+        """All pages in the order in which a sweep processes them if the edges are not resident."""
+        return list(self._slots.order(range(self.pages), len(self._streams)))
+
+    def sweep(
+        self, name: str, launch: Launch, transfer: Transfer | None = None, stream: Stream | None = None,
+        taken: Iterable[int] | None = None,
+    ) -> None:
         """Call `launch` for every page, or for the pages of a transfer. `launch` queues kernels.
 
         The order of pages is not fixed. Each page is processed in the stream in which its edges were copied. Later work
@@ -218,6 +226,8 @@ class Topology:
             launch: queues the kernels of a page.
             transfer: the pages; None for all.
             stream: the caller's stream; None for the default stream.
+            taken: for streamed edges in host memory, yields the pages of this sweep in the order of `order`; each is
+                taken when the work on the page before it has been queued. None for the pages of `transfer`.
         """
         table = self._tables[name]
         self._fill()
@@ -238,7 +248,7 @@ class Topology:
         awaited = {page for page in whole if self._slots.find(page)}
         missing = [page for page in whole if page not in awaited] if isinstance(self.side, DiskSide) else []
         here = [page for page in whole if page in awaited] if isinstance(self.side, DiskSide) else whole
-        for page in self._slots.order(here, len(self._streams)):
+        for page in self._slots.order(here, len(self._streams)) if taken is None else taken:
             awaited.discard(page)
             slot, work = self._bring(table, self.parts[page], awaited, begin)
             slot.used = self._run(launch, table, page, work, ends)
@@ -264,8 +274,8 @@ class Topology:
     ) -> tuple[Slot, Stream]:
         """Find or fill the slot of a page. Return the slot, and the stream to which its latest copy was issued.
 
-        `views` holds the page if it was read from disk. All arrays of such a page are copied, so that another `Use`
-        does not read the page again.
+        `views` holds the page if it was read from disk. All arrays of a page from disk are copied, so that another
+        `Use` does not read the page again.
         """
         slot = self._slots.find(part.page)
         work = self._cached
@@ -316,8 +326,8 @@ class Topology:
     def rows(self, name: str, stream: Stream | None = None) -> int:
         """The device address of the page rows, for kernels on `stream` that may read any page. `readable` must be true.
 
-        Rows of cached pages point to device memory, and other rows to host memory. After this call every sweep updates
-        the rows.
+        Rows of cached pages point to device memory, and other rows to host memory. After a call of this function, every
+        sweep updates the rows.
         """
         self._fill()
         self._shown.add(name)

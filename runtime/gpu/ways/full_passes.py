@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import reduce
 from typing import TYPE_CHECKING, ClassVar
@@ -204,20 +204,37 @@ class FullPasses:
 
         The messages of the pass must be up to date.
         """
+        topology = self.sweep(stage)
+        self.finish(stage, 0, topology.long_count)
+        return topology.edges
+
+    def sweep(self, stage: StageSpec, taken: Iterable[int] | None = None) -> Topology:
+        """Queue the pages of a full pass; returns their topology. The sums of long vertices are not yet finished.
+
+        Args:
+            stage: the pass.
+            taken: yields the pages (see `Topology.sweep`); None for all pages.
+        """
         machine, gpu = self.machine, stage.gpu
         assert gpu is not None
         topology = self.pointed.lists(stage) if stage.pointer else self.topologies[stage.domain or "in"]
         machine.state.set_word(SLOT_SEGMENTS, topology.segments)
         machine.state.set_word(SLOT_LONGS, topology.longs)
         frame = machine.frame
-        topology.sweep(stage.name, lambda row, part, stream: self._page(stage, gpu, frame, row, part, stream))
-        if topology.long_count:
+        topology.sweep(stage.name, lambda row, part, stream: self._page(stage, gpu, frame, row, part, stream),
+                       taken=taken)
+        return topology
+
+    def finish(self, stage: StageSpec, low: int, high: int) -> None:
+        """Queue the end of a pass for the long vertices with numbers `low` to `high` - 1, after `sweep`."""
+        machine, gpu = self.machine, stage.gpu
+        assert gpu is not None
+        if high > low:
             if self._beside is not None:  # segments of long vertices run in a separate stream
                 machine.device.wait(machine.device.record(self._beside))
             name = whole_name(stage, "finish")
-            machine.launch(name, gpu.struct, (), grid(name, (), topology.long_count),
-                           (frame, 0, topology.long_count, *self._long_scratch(stage)), shared=shared_bytes(name, gpu))
-        return topology.edges
+            machine.launch(name, gpu.struct, (), grid(name, (), high - low),
+                           (machine.frame, low, high, *self._long_scratch(stage)), shared=shared_bytes(name, gpu))
 
     def _page(
         self, stage: StageSpec, gpu: GpuStage, frame: int, row: int, part: Part, stream: Stream | None
@@ -300,7 +317,9 @@ class FullPasses:
         return choose_pages(topology, use_name(kind, stage), marks, asked, options.switching == "published")
 
     def sorted_queue(self, kind: str, stage: StageSpec | None, queue: int, count: int, target: int) -> Sliced:
-        """Sort a queue by the page and the transfer of its edges (see `SparseMachine`)."""
+        """Sort the entries of a queue by the page of their edges, and by the transfer of this page (see
+        `SparseMachine`).
+        """
         topology, options, name = self.topologies[kind], self.machine.options, use_name(kind, stage)
         packer = self._packer(kind, name)
         marks = mark_items(topology, queue, count, queued=True)

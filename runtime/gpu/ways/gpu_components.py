@@ -1,8 +1,8 @@
 """Rule K on a GPU: a loop that copies values over a symmetric relation runs as a search for connected components.
 
 If all edges are on the device, the algorithm is Afforest, as on the CPU (vlang.runtime.cpu.ways.components). Afforest
-hooks a few edges of every vertex, and then all edges of the vertices outside the largest tree. Otherwise every page is
-streamed once, and all of its edges are hooked, because the transfer takes longer than the hooking.
+hooks a few edges of every vertex, and then all edges of the vertices outside the largest tree. If edges are streamed,
+every page is streamed once, and all of its edges are hooked, because the transfer takes longer than the hooking.
 """
 
 from __future__ import annotations

@@ -191,7 +191,8 @@ def table_places(cell: int) -> int:
 
 
 def _repeatable(stage: StageSpec) -> bool:
-    """Whether a vertex may apply only some of its contributions, and any of them several times (rule P, direct pushes).
+    """Whether a vertex may apply only some of its contributions, and may apply a contribution several times (rule P,
+    direct pushes).
     """
     return stage.gpu is not None and stage.gpu.push == "direct" and stage.loop_end
 

@@ -1,4 +1,4 @@
-"""The execution ways of loops on a GPU, in order of preference. The first way that may run a loop runs it.
+"""The execution ways of loops on a GPU, in order of preference. A loop runs in the first way that may run it.
 
 All ways reach the same final state (docs/language.md, section 10), so their order affects only time. All code that
 depends on the ways uses this list: it runs a loop, reserves its memory, compiles its kernels before the run, checks
@@ -71,7 +71,8 @@ def read_by(ways: Sequence[Way], plan: Plan, graph: Graph, options: Options) -> 
     """The adjacency directions whose edges are read more than once, by blocks or loops. All ways in which a loop may
     run count.
 
-    A pass that runs once, such as a `require`, does not count: it copies each of its pages once in any case.
+    A pass that runs once, such as a `require`, does not count: a pass that runs once copies each of its pages once in
+    any case.
 
     Args:
         ways: the ways in order of preference.

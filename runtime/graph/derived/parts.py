@@ -91,9 +91,9 @@ def _induced(graph: Graph, marked: NDArray[np.bool_], what: str) -> Graph:
 def _roots(n: int, src: NDArray[np.uint32], dst: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """The smallest vertex of the component of each vertex, uint32[n]; edge directions are ignored.
 
-    In each round, every root that has a smaller neighbour gets its smallest neighbour as parent. Then trees are
-    flattened, and edges inside of a tree are dropped. The algorithm is from Shiloach and Vishkin, An O(log n) parallel
-    connectivity algorithm (Journal of Algorithms 3, 1982).
+    In each round, every root that has a smaller neighbour gets its smallest neighbour as parent. At the end of a round,
+    trees are flattened, and edges inside of a tree are dropped. The algorithm is from Shiloach and Vishkin, An O(log n)
+    parallel connectivity algorithm (Journal of Algorithms 3, 1982).
     """
     parents = np.arange(n, dtype=np.uint32)
     while len(src):

@@ -148,7 +148,8 @@ class VertexIds:
 
         An integer id may be given as its text.
 
-        Raises GraphError if there is no such id; the message names the id, the range of ids, and the nearest id.
+        Raises GraphError if the graph has no vertex with this id; the message names the id, the range of ids, and the
+        nearest id.
         """
         found = self.lookup(vertex)
         if found is None:

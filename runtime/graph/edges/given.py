@@ -1,4 +1,4 @@
-"""Checks of arguments from callers. A wrong type raises GraphError, which is also a ValueError."""
+"""Checks of arguments that callers pass. A wrong type raises GraphError, which is also a ValueError."""
 
 from __future__ import annotations
 

@@ -39,7 +39,8 @@ class Order:
     def of(dense: NDArray[np.uint32], empty: Empty = empty, in_file: bool = False) -> Order:
         """The order in which internal vertex i has the dense number dense[i].
 
-        `empty` allocates the array of the inverse permutation. `in_file` says that both arrays are in files.
+        `empty` allocates the array of the inverse permutation. `in_file` says that the array `dense` and its inverse
+        are in files.
         """
         internal: NDArray[np.uint32] = empty(len(dense), np.uint32)
         for first in range(0, len(dense), _CHUNK):

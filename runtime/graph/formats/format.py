@@ -129,8 +129,8 @@ class GraphFormat(ABC):
 class ListFormat(GraphFormat):
     """A format of files that list edges. The same reader stores edges in memory and, for a conversion, on disk.
 
-    `typed` says whether the format declares the types of columns. A reader of such a format reads all columns of
-    numbers, unless the options name columns.
+    `typed` says whether the format declares the types of columns. If types are declared, the reader reads all columns
+    of numbers, unless the options name columns.
     """
 
     cells = True
@@ -182,7 +182,8 @@ class ListFormat(GraphFormat):
                 not a number, and `left_out` gives the reason. In the column of `weights`, too, every cell must be a
                 number.
             missing: how to treat cells without a value (the texts in `asked.MISSING`). "error" raises GraphError.
-                "drop" drops a row with such a cell in one of `columns`. A number replaces every such cell.
+                "drop" drops a row with such a cell in one of `columns`. A number for `missing` replaces every cell
+                without a value.
             threads: how many threads to use; 0 for one per processor.
             ends: the columns of the source and target ids, and the option `vertices`.
             space: allocates the arrays of edges and ids; None for memory.

@@ -54,7 +54,8 @@ class _Gap(ListFormat):
     def recognises(self, beginning: Beginning) -> bool:
         """Whether the counts at the beginning agree with the size of the file.
 
-        If they do not, a file whose name ends in .sg or .wsg counts as a damaged file of this format.
+        If the counts do not agree with the size, a file whose name ends in .sg or .wsg counts as a damaged file of this
+        format.
         """
         return beginning.bytes[:1] in (b"\0", b"\1") and \
             (_layout(beginning.bytes, beginning.size) is not None or beginning.path.suffix in _NAMES)
@@ -159,7 +160,7 @@ def _known(path: Path) -> _Layout:
 
 
 def _offsets(path: Path, file: IO[bytes], found: _Layout, space: Space) -> NDArray[np.int64]:
-    """The n + 1 offsets. Raises GraphError if they decrease, or do not go from 0 to the number of entries."""
+    """The n + 1 offsets. Raises GraphError if the offsets decrease, or do not go from 0 to the number of entries."""
     offsets: NDArray[np.int64] = space.empty(found.n + 1, np.int64)
     last = 0
     for first in range(0, found.n + 1, _BLOCK):

@@ -205,7 +205,9 @@ def _looks(counts: _Counts, width: int, lines: Sequence[bytes], whole: bool) -> 
 
 
 def _head(file: TextFile) -> _Head:
-    """Read the line of counts. Raises GraphError if it is wrong, or if the file is too small for the counts."""
+    """Read the line of counts. Raises GraphError if the line of counts is wrong, or if the file is too small for the
+    counts.
+    """
     from vlang.runtime.graph.read.text_errors import problem  # start-up
 
     text, _ = file.head(1 << 18)

@@ -118,7 +118,9 @@ def _networkx(path: Path, name: str) -> Any:
 
 
 def _whole_text(path: Path) -> bytes:
-    """The decompressed text of a file. Raises OutOfMemory if its parsed graph would exceed the memory."""
+    """The decompressed text of a file. Raises OutOfMemory if the graph that is parsed from the text would exceed the
+    memory.
+    """
     from vlang.runtime.graph.read.source import TextFile  # start-up
 
     file, parts, size = TextFile(path), [], 0

@@ -111,7 +111,7 @@ def load(graph_type: type[Graph], path: Path, weights: str | None = None, *, thr
 def order_of(file: PageFile, empty: Empty = empty, in_file: bool = False) -> Order | None:
     """The order of the rows of a page file; None if rows are in the order of the ids. Raises GraphError, DiskError.
 
-    `empty` allocates the arrays of the order. `in_file` says that these arrays are in files.
+    `empty` allocates the arrays of the order. `in_file` says that the arrays of the order are in files.
     """
     numbers = file.permutation(empty)
     return None if numbers is None else Order.of(numbers, empty, in_file)

@@ -80,7 +80,7 @@ class FileEdges:
     def degrees(self, kind: str, empty: Empty = empty) -> NDArray[np.uint32]:
         """The lengths of the rows of the adjacency `kind`, uint32[n].
 
-        `empty` allocates this array and a temporary array of half the size.
+        `empty` allocates the array of the lengths and a temporary array of half the size.
         """
         return self._file.degrees(kind, empty)
 

@@ -1,7 +1,7 @@
 """Decides whether a file of undirected edges lists each edge once or in both directions.
 
 An undirected EdgeList has every edge once. A file that is undirected, by its header or by an option, may list every
-edge once or in both directions. There are three cases:
+edge once or in both directions. The direction of such a file is determined as follows:
 
 - Every edge is listed in both directions with equal columns: edges with source <= target are kept, as undirected.
 - Every edge is listed in both directions, but the columns differ: all edges are kept, as directed.

@@ -60,7 +60,7 @@ class Layout:
         shape: a description of a correct line, for messages.
         delimiter: the byte between fields, 0 for white space.
         mark: a letter with which every line of an edge begins, as a byte; lines that begin with c are then comments.
-            The value is 0 if lines have no such letter.
+            The value of `mark` is 0 if lines have no such letter.
         text_ids: whether ids are texts; False if they must be integers.
         declared: the number of vertices if ids are 1..declared; None to take the ids that occur.
         missing: the treatment of missing cells.

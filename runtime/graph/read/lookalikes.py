@@ -1,8 +1,8 @@
 """Detects texts that look like edge lists but are not: METIS, MatrixMarket without its first line, lines of counts.
 
-If such a text were read as an edge list, it would have a wrong edge, or raise an error for a correct line. A text
-raises GraphError if it is certainly not an edge list, or if it has a second header in the middle. A doubtful text adds
-a warning. With a header such as `source target`, all lines after it are taken as edges.
+If a text of this kind were read as an edge list, the graph would have a wrong edge, or raise an error for a correct
+line. A text raises GraphError if it is certainly not an edge list, or if it has a second header in the middle. A
+doubtful text adds a warning. With a header such as `source target`, all lines after it are taken as edges.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from vlang.runtime.graph.read.source import TextFile
 from vlang.runtime.graph.read.table import Table
 from vlang.runtime.graph.read.text_errors import problem, shortened
 
-__all__ = ["doubts", "refuse_by_head", "refuse_by_rows", "refuse_second_header"]
+__all__ = ["doubts", "name_says", "refuse_by_head", "refuse_by_rows", "refuse_second_header"]
 
 _ANYWAY = "; if these are edges, a header such as `source target` before them"
 _WIDE = 4  # minimum number of columns of a square of numbers that counts as a matrix
@@ -39,6 +39,13 @@ _NAMED = {
 }
 """The format that the suffix of a file name indicates, for suffixes of files that are not plain lists of edges."""
 _MANY = 10  # lines of another length than the first line that are sufficient evidence if a part of the file is unknown
+
+
+def name_says(path: Path) -> str:
+    """A clause that names the format which the suffix of a text file indicates; "" if there is none."""
+    suffix = path.suffix.lower()
+    return f"the name ends in {suffix}, as if the file were {_NAMED[suffix]}, and the file is a text" \
+        if suffix in _NAMED else ""
 
 
 def refuse_by_head(file: TextFile, table: Table) -> None:
@@ -125,10 +132,8 @@ def doubts(file: TextFile, head: Head, table: Table, read: Scanned, asked: Asked
         asked: the options.
     """
     at = f"{file.path}, line"
-    suffix = file.path.suffix.lower()
-    if suffix in _NAMED:
-        yield (f"{file.path}: the name ends in {suffix}, as if the file were {_NAMED[suffix]}, and the file is a text; "
-               "each line is read as an edge")
+    if clause := name_says(file.path):
+        yield f"{file.path}: {clause}; each line is read as an edge"
     places: dict[str, list[int]] = defaultdict(list)
     for column, name in enumerate(table.header, 1):
         places[name].append(column)

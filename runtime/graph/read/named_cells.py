@@ -61,7 +61,7 @@ def typed(field: Field, type_: str, cells: Sequence[str]) -> Field:
 
 
 class NamedCells:
-    """The cells of one column, of a type that is read as text."""
+    """The cells of one column, whose type (names, times or bools) is read as text."""
 
     def __init__(self, type_: str) -> None:
         self._type = type_

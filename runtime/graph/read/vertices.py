@@ -174,7 +174,7 @@ def _table(file: TextFile) -> tuple[Table, int]:
 def _scan(
     file: TextFile, table: Table, column: int, values: int | None, workers: Workers, space: Space, type_: str = ""
 ) -> Scanned:
-    """Scan the column of ids as sources of edges, and a column of values.
+    """Scan the column of ids as if they were sources of edges, and a column of values.
 
     Args:
         file, workers, type_: see `column_of`.

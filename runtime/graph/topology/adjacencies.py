@@ -40,7 +40,8 @@ class Adjacencies:
 
     In an undirected graph all kinds share one adjacency, "in". The adjacency that is built first holds every stored
     column; the edge list is then freed. Other adjacencies are built from the first by transposition, with the requested
-    columns only. If there is a `rule`, it computes the column `weight` for each adjacency that needs this column.
+    columns only. If there is a `rule`, the column `weight` is computed by the rule for each adjacency that needs this
+    column.
     """
 
     def __init__(

@@ -159,8 +159,8 @@ class Blocks:
     def table(self, columns: Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
         """The table that kernels read, uint64[S, BLOCK_WORDS].
 
-        `columns` are arrays that `column` returned. The table has the addresses of these arrays, so the caller must
-        keep them alive.
+        `columns` are arrays that `column` returned. The table has the addresses of the arrays in `columns`, so the
+        caller must keep them alive.
         """
         table = np.zeros((len(self.strips), BLOCK_WORDS), dtype=np.uint64)
         for row, strip in zip(table, self.strips):

@@ -184,8 +184,8 @@ def build_rows(scan: Scan, n: int, columns: Mapping[str, Array], threads: int) -
     Args:
         scan: the entries.
         n: the number of rows.
-        columns: name -> one value of 1, 2, 4 or 8 bytes per scanned position. `Rows.columns` has these values in the
-            order of the targets.
+        columns: name -> one value of 1, 2, 4 or 8 bytes per scanned position. `Rows.columns` has the values of
+            `columns` in the order of the targets.
         threads: how many threads to use.
 
     Raises:

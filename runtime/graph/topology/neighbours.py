@@ -30,7 +30,8 @@ _PIECES = 32  # tasks per thread; tasks with equally many edges differ in cost
 class Neighbours:
     """The distinct neighbours of each vertex in either direction, without self-loops.
 
-    `offsets` is uint64[n + 1]; `targets` is uint32, increasing in each row. Both arrays are read-only.
+    `offsets` is uint64[n + 1]; `targets` is uint32, increasing in each row. The arrays `offsets` and `targets` are
+    read-only.
     """
 
     offsets: NDArray[np.uint64]

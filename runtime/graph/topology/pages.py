@@ -20,7 +20,7 @@ from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_FIRST, PAGE_OFFSETS, PAGE
 
 __all__ = [
     "DEFAULT_PAGE_SIZE", "PageCuts", "Pages", "cut_segments", "distinct", "first_vertices", "page_starts",
-    "segment_tasks", "vertex_tasks",
+    "row_tasks", "segment_tasks", "vertex_tasks",
 ]
 
 DEFAULT_PAGE_SIZE = 32 << 20
@@ -210,6 +210,26 @@ def _short_tasks(offsets: Int64s, degrees: Int64s, longs: Int64s, firsts: Int64s
     low, high = low[short], high[short]
     page = np.searchsorted(firsts, low, side="right") - 1
     return np.ascontiguousarray(np.stack([page, low, high], axis=1))
+
+
+def row_tasks(pages: Pages, low: int, high: int, cost: int) -> Int64s:
+    """Tasks over the short vertices of a range, int64[T, 3]. Each is in one page, and contains no long vertex.
+
+    Args:
+        pages: the pages.
+        low: the first vertex.
+        high: the last vertex plus 1.
+        cost: the edges and vertices of a task, about.
+    """
+    if high <= low:
+        return np.zeros((0, 3), dtype=np.int64)
+    offsets = pages.adjacency.offsets.view(np.int64)[low : high + 1]
+    page = int(np.searchsorted(pages.firsts, low, side="right")) - 1
+    firsts = pages.firsts[page + 1 : int(np.searchsorted(pages.firsts, high))] - low
+    longs = pages.longs[slice(*np.searchsorted(pages.longs[:, 0], (low, high))), 0] - low
+    tasks = _short_tasks(offsets, np.diff(offsets), longs, firsts, cost)
+    tasks += np.array([page + 1, low, low])
+    return tasks
 
 
 def distinct(values: Int64s) -> Int64s:

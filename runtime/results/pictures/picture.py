@@ -73,7 +73,9 @@ def drawing() -> AbstractContextManager[Any]:
 
 
 def new_figure(width: float = 7.0, height: float = 4.0) -> Any:
-    """An empty matplotlib.figure.Figure of a size in inches, without a window. Call this function in `drawing`."""
+    """An empty matplotlib.figure.Figure of a size in inches, without a window. Call this function within the context
+    manager `drawing`.
+    """
     matplotlib()
     from matplotlib.figure import Figure  # optional
 

@@ -149,7 +149,7 @@ def _histogram(axes: Any, values: _Values, result: Result) -> None:
 def _rank(axes: Any, values: _Values, result: Result) -> None:
     """Plot the values in decreasing order, or the sizes of groups.
 
-    Both axes are logarithmic if the values are positive.
+    Both axes of the plot are logarithmic if the values are positive.
     """
     numbers = values.numbers
     if values.groups:

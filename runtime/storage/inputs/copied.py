@@ -67,7 +67,7 @@ def new_copy(shown: str) -> tuple[Copied, IO[bytes]]:
 def copied_folder(shown: str, names: Sequence[str]) -> Copied:
     """A temporary folder in `TMPDIR` for copies of several files, which are to be written to its `parts_of_copy`.
 
-    names: the text of each file for messages, whose last component is its name.
+    names: for each file, the text that messages show. The name of the copy ends in the last component of this text.
     """
     folder = tempfile.mkdtemp(prefix="vlang-")
     holder = _Holder(shutil.rmtree, folder, True)

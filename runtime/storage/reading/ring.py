@@ -1,8 +1,9 @@
 """A ring of aligned buffers, into which reading threads prefetch pages from disk for the passes of a run.
 
-A pass requests groups of pages, in any order, and all pages of a group are delivered together. Some of the pages are in
-memory already: in the cache, which keeps pages until the end of the run, or in buffers in which the previous pass left
-them. So pages that fit into the budget are read once, and if half of a graph fits, a pass reads only the other half.
+A pass requests groups of pages, in any order, and all pages of a group are delivered together. Some of the requested
+pages are in memory already: in the cache, which keeps pages until the end of the run, or in buffers in which the
+previous pass left them. So pages that fit into the budget are read once, and if half of a graph fits, a pass reads only
+the other half.
 
 A pass begins with the pages that the previous pass left in the ring, because their buffers are needed for new reads.
 The pages in the cache are delivered when no page has arrived from the disk, so that a pass seldom waits for the disk.

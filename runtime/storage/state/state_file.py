@@ -3,7 +3,8 @@
 A file begins with 64 bytes: magic (8 bytes), version of the layout (u64), length of the description (u64), BLAKE2b-256
 of the description, and zeros. The description follows as JSON, and then the arrays, each at a multiple of 4096 bytes.
 The description has two items: "about" belongs to the caller, and "arrays" is a list of [name, dtype, entries, first
-byte, BLAKE2b-128]. Nothing is unpickled, and every number in a file is compared with the file's size before use.
+byte, BLAKE2b-128]. No part of a state file is unpickled, and every number in a file is compared with the file's size
+before use.
 
 There are two kinds of images of a state. An `Image` is a copy in memory, which another thread writes to a file. A
 `FileImage` is a copy in the file itself, for states whose arrays are in files (`windows`) because memory is short.

@@ -57,7 +57,7 @@ class StateFolder:
 
     The constructor creates the folder, if necessary, and locks it.
 
-    Only this user may access the folder.
+    Only the user who owns the process may access the folder.
 
     Attributes:
         path: the resolved path of the folder.

@@ -92,7 +92,9 @@ def test_hubs(name: str, directed: bool) -> None:
 
 @pytest.mark.parametrize("size", [SEGMENT, SEGMENT + 1, 3 * SEGMENT])
 def test_stars(size: int) -> None:
-    """Searches of stars from the hub or from a spoke are right. In each superstep they read or write one long row."""
+    """Searches of stars from the hub or from a spoke are right. Each superstep of these searches reads or writes one
+    long row.
+    """
     program = compile("program search(source: vertex)\nvertex d: int = 0 if self == source else inf\n"
                       "repeat:\n    gather near = min(u.d + 1 for u -> self)\n    apply d = min(d, near)\n")
     spokes = np.arange(1, size + 1)

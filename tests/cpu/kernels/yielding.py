@@ -2,11 +2,11 @@
 
 Usage: `python -m tests.cpu.kernels.yielding PROGRAM... [--plant BUG]`.
 
-An update is lost only if threads switch between a read and the dependent write. Such a switch is rare on few
-processors. In this module, a call that sleeps at random precedes every load, store and atomic operation of a kernel, so
-that workers interleave inside every update of a shared word. Each program runs on a graph with hubs, with several
-workers. Each program must give the same bits as a pull by one worker. With --plant, an atomic operation of the kernels
-is first replaced by plain accesses; then the result of some run must differ.
+An update is lost only if threads switch between a read and the dependent write. A switch between these two operations
+is rare on few processors. In this module, a call that sleeps at random precedes every load, store and atomic operation
+of a kernel, so that workers interleave inside every update of a shared word. Each program runs on a graph with hubs,
+with several workers. Each program must give the same bits as a pull by one worker. With --plant, an atomic operation of
+the kernels is first replaced by plain accesses; then the result of some run must differ.
 
 The module runs in its own process with its own cache, because its machine code differs from that of ordinary runs.
 """

@@ -1,6 +1,6 @@
 """Reads of fields through a vertex held in a field (`label.label`), on both targets.
 
-Every such read gives the value that the field had before the statement.
+Every read through a vertex gives the value that the field had before the statement.
 """
 
 from __future__ import annotations

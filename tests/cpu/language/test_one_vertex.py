@@ -65,7 +65,7 @@ def test_a_search_there_and_back(shape: str, target: int | None) -> None:
 
 @pytest.mark.parametrize("other", [None, 4])
 def test_values_that_the_loop_changes(other: int | None) -> None:
-    """Each read gives the value from before its statement. A read at `none` gives 0."""
+    """Each read of a field gives the value that the field had before the statement began. A read at `none` gives 0."""
     given = {} if other is None else {"other": other}
     assert_both(MOVING, Case(family("messy"), {"s": 2, **given}), inexact=frozenset({"x", "y", "top"}), ways=1)
 

@@ -227,7 +227,8 @@ def test_without_a_budget_a_need_beyond_what_is_free_is_a_warning(monkeypatch: p
 def test_calls_in_quick_succession_ask_for_free_memory_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls in quick succession request the amount of free memory from the system only once.
 
-    This request takes as long as a search of a small graph. A call with other arguments repeats the request.
+    A request for the free memory takes as long as a search of a small graph. A call with other arguments repeats the
+    request.
     """
     asked: list[int] = []
 

@@ -51,7 +51,7 @@ class Body:
     def add(self, reduction: str, value: str, type_: str, domain: str, default: str, cond: str = "u != self") -> None:
         """Add one gather.
 
-        default: the value of a vertex without contributions. Every `mean` and some other reductions use it.
+        default: the value of a vertex without contributions. Every `mean` and some other reductions use this default.
         """
         k = self.number
         self.number += 1

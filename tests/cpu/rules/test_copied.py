@@ -121,8 +121,8 @@ def test_numbers_of_vertices(seed: int, type_: str) -> None:
 
 @pytest.mark.parametrize("bad", [np.nan, -0.0])
 def test_floats_whose_order_matters(bad: float) -> None:
-    """Of two zeros, or of a NaN and a number, min keeps the first value. A loop over such floats therefore runs by
-    supersteps.
+    """Of two zeros, or of a NaN and a number, min keeps the first value. A loop over floats with two zeros or a NaN
+    therefore runs by supersteps.
     """
     graph = to_graph(ref_graph(4, [(0, 1), (1, 2)], False))
     x = np.array([1, bad, 0, 3], np.float32)

@@ -135,7 +135,7 @@ def test_refused(text: str, reason: str) -> None:
     ("until sum(abs(change(v.x)) for v in vertices) < N * tol", "tol"),
 ])  # fmt: skip
 def test_bounds(until: str, bound: str) -> None:
-    """A vertex with a change below a bound sends nothing. This bound is derived from the end condition of the loop."""
+    """A vertex with a change below a bound sends nothing. The bound is derived from the end condition of the loop."""
     text = compile(_loop(PLAIN, until)).derived("delta").explain("ir")
     assert f"activate when abs(change(x)) > {bound}\n" in text
 

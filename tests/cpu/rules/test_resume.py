@@ -328,7 +328,7 @@ FORCED: dict[str, tuple[str, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("name", FORCED)
 def test_forced_where_refused(name: str) -> None:
-    """If a loop to which rule I does not apply starts from old values, some result differs. The rule must therefore
+    """If a loop to which rule I does not apply starts from old values, some result differs. Rule I must therefore
     refuse such loops.
     """
     how, params = FORCED[name]

@@ -66,7 +66,7 @@ def thin_rounds(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def _compared(program: Program, graph: RefGraph, options: dict[str, Any]) -> Result:
-    """Run a program by full pulls and with `options`. Both runs must give the same bits and rounds."""
+    """Run a program by full pulls and with `options`. The two runs must give the same bits and rounds."""
     case = Case(graph)
     want, found = engine_run(program, case, mode="pull"), engine_run(program, case, **options)
     for name in want.fields:

@@ -247,8 +247,8 @@ class EmulatedDevice:
         self._queue(stream, Operation(lambda: target.fill(byte)))
 
     def upload(self, pointer: int, array: NDArray[Any], stream: Stream | None = None) -> None:
-        """Copy a contiguous host array to the device. Pageable memory is read now, registered memory as late as
-        possible.
+        """Copy a contiguous host array to the device. Pageable memory is read during the call, and registered memory as
+        late as possible.
         """
         assert array.flags.c_contiguous
         target = self._bytes(pointer, array.nbytes, "uploading")

@@ -2,8 +2,8 @@
 must first find planted bugs.
 
 For the thread sanitizer, only __syncthreads, __syncwarp and fences order the accesses of lanes; votes and shuffles
-order no memory. Two lanes that access a word without such an order have a race if one of them writes, unless both use
-atomic operations or `volatile`.
+order no memory. Two lanes that access a word without a barrier or fence between the accesses have a race if one of them
+writes, unless both use atomic operations or `volatile`.
 """
 
 from __future__ import annotations

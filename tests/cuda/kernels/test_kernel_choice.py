@@ -18,7 +18,7 @@ from vlang.errors import BindError
 from vlang.runtime.compile import cachedir
 from vlang.runtime.gpu.device.device import DeviceInfo
 from vlang.runtime.gpu.kernels import calibrate
-from vlang.runtime.gpu.kernels.choose_kernel import NAMES, choose_kernel, grid, template_of
+from vlang.runtime.gpu.kernels.choose_kernel import NAMES, choose_kernel, choose_kernels, grid, template_of
 from vlang.runtime.gpu.kernels.entries import SIGNATURES, cell_count, shared_bytes
 from vlang.runtime.gpu.kernels.replication import (
     DEFAULTS,
@@ -43,7 +43,7 @@ def rows_of(degrees: Any) -> Rows:
 
 
 # ---------------------------------------------------------------------------------------------------------- kernels
-@pytest.mark.parametrize("name", NAMES[1:-1])
+@pytest.mark.parametrize("name", NAMES[1:-2])
 def test_kernel_asked_for(name: str) -> None:
     choice = choose_kernel(FLOAT_MIN, 1000, 16000, name)
     assert (choice.name, choice.reason) == (name, "as asked")
@@ -88,6 +88,16 @@ def test_density_decides() -> None:
     skewed = np.minimum(SEGMENT, rng.pareto(1.2, 1 << 18) * 4).astype(np.int64)
     assert chosen(skewed) in ("stream", "warp-segmentation")  # with a thread per row, a warp would wait for one row
     assert chosen(np.full(1000, 0)) in NAMES
+
+
+def test_the_hybrid_by_density() -> None:
+    """Each page has a thread or a warp for a vertex, the two kernels of the paper, even if another kernel is faster."""
+    pages = [rows_of(np.full(1 << 14, degree)) for degree in (1, 4, 64, 512)]
+    chosen = [one.name for one in choose_kernels(FLOAT_SUM, pages, "density", deterministic=True)]
+    assert chosen == ["thread", "thread", "virtual-warp-32", "virtual-warp-32"]
+    alone = choose_kernel(FLOAT_SUM, 1 << 20, 1 << 21, "density")
+    assert alone.name in ("thread", "virtual-warp-32")
+    assert "expected" in alone.reason
 
 
 def test_stream_needs_room() -> None:
@@ -270,7 +280,9 @@ def test_calibration_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @needs_compiler
 def test_calibration_runs() -> None:
-    """The kernels of the calibration end and stay inside their memory. On a CPU their times have no meaning."""
+    """The kernels of the calibration end and stay inside their memory. The times of these kernels have no meaning on a
+    CPU.
+    """
     folder = Path(cuda.__file__).parent / "skeletons"
     names = ("prelude.cuh", "operators.cuh", "saturating.cuh", "atomics.cuh")
     text = "\n".join((folder / name).read_text() for name in names)

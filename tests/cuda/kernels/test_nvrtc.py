@@ -190,8 +190,8 @@ def corpus() -> tuple[Generated, ...]:
 
 @pytest.mark.parametrize("number", range(CORPUS))
 def test_random_program(number: int) -> None:
-    """Each kernel of a random program compiles for one architecture. Together they are a sample of all pairs of kernel
-    and architecture.
+    """Each kernel of a random program compiles for one architecture. Together the programs are a sample of all pairs of
+    kernel and architecture.
     """
     drawn = corpus()[number]
     program = compile(drawn.text)

@@ -90,7 +90,9 @@ def test_a_small_budget_of_the_host_has_no_room_for_measuring(
 @needs_compiler
 @pytest.mark.parametrize("unified", [True, False])
 def test_measuring_runs(unified: bool) -> None:
-    """The kernels that measure rates end and stay inside their memory. On a CPU their times have no meaning."""
+    """The kernels that measure rates end and stay inside their memory. The times of these kernels have no meaning on a
+    CPU.
+    """
     device = EmulatedDevice(multiprocessors=1, flags=("-O0",), unified=unified)
     found = measure_rates(device, CudaTarget().module((), (), (), {}).text, rounds=2, cells=1 << 10, host=1 << 11)
     assert all(value > 0 for value in vars(found).values())

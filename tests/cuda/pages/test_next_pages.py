@@ -42,7 +42,7 @@ class Watched(Topology):
 
 @pytest.fixture
 def watched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, Traffic]]:
-    """Return a list of the traffic of each topology of a run: its direction, its number of pages, and the traffic."""
+    """Return a list to which each topology of a run appends its direction, its number of pages and its traffic."""
     monkeypatch.setattr(Watched, "seen", [])
     monkeypatch.setattr(Watched, "costs", Link())
     monkeypatch.setattr(full_passes, "Topology", Watched)

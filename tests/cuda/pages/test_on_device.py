@@ -1,5 +1,5 @@
-"""Arrays of graphs stay on a GPU between calls. These arrays are copied once, stay within the budget, are shared, and
-can be released.
+"""Arrays of graphs stay on a GPU between calls. The arrays of a graph are copied once, stay within the budget, are
+shared by calls, and can be released.
 """
 
 from __future__ import annotations

@@ -110,6 +110,19 @@ def test_what_exchanges_send(name: str, graph: str) -> None:
     assert 0 < sum(row.bytes_between for row in refined.history) <= refined_bytes
 
 
+def test_state_of_all_vertices_on_each_gpu() -> None:
+    """Under strategy p each GPU is sent the values of all vertices of the others, and under s those of neighbours. The
+    bits are the same, and loops over frontiers are right, too.
+    """
+    asked: dict[str, Any] = {"deterministic": True, "device": THREE, "exchange": "ms", "mode": "pull"}
+    cut, whole, all_ = (run("pagerank", "sparse", **{**asked, **more}) for more in
+                        ({"strategy": "s"}, {"strategy": "p"}, {"strategy": "s", "exchange": "all"}))
+    assert_same(cut, whole)
+    assert cut.moved.bytes_between < whole.moved.bytes_between == all_.moved.bytes_between
+    assert_right("sssp", "wide", run("sssp", "wide", device=TWO, strategy="p"))
+    assert "one GPU has all state" in run("pagerank", "sparse", policy="gts").notes[1]
+
+
 def test_refined_values_are_sent_in_the_form_of_fewest_bytes() -> None:
     """A wide frontier is sent with a bitmap, a narrow frontier as a list, and the first exchange sends all values."""
     some = given("sssp", "sparse")

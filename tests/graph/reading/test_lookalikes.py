@@ -258,8 +258,11 @@ def test_a_text_under_the_name_of_another_format(suffix: str, tmp_path: Path) ->
     An earlier version read such files as edges with a mere note, so that the words of a broken page file became
     vertices.
     """
+    clause = f"the name ends in {suffix}, as if the file were "
     (warning,) = Graph.read(written(tmp_path, f"x{suffix}", "not a graph\n")).warnings
-    assert warning.startswith(f"{tmp_path}/x{suffix}: the name ends in {suffix}, as if the file were ")
+    assert warning.startswith(f"{tmp_path}/x{suffix}: {clause}")
+    with pytest.raises(GraphError, match=f"only one column; {clause}"):
+        Graph.read(written(tmp_path, f"x{suffix}", "garbage\n"))
 
 
 def test_ids_that_are_all_comments(tmp_path: Path) -> None:

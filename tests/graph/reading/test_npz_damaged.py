@@ -108,7 +108,8 @@ def test_a_graph_with_wrong_arrays(changed: dict[str, Any], why: str, tmp_path: 
 
 
 def test_rows_under_a_seal_are_not_compared_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The edges of a file that vlang wrote are not compared again. If the seal of the file is wrong, they are compared.
+    """The edges of a file that vlang wrote are not compared again. If the seal of the file is wrong, the edges are
+    compared.
     """
     path, looked = tmp_path / "g.npz", list[int]()
     rng = np.random.default_rng(12)

@@ -144,7 +144,7 @@ class Free(_Machine):
         self.resting: Mapping[str, bool] = {}  # fields, each with the value at which a vertex skips the current gather
 
     def block(self, block: t.Block, selected: Array, env: Env) -> Env:
-        """Run a block. If it is the block of a loop with a chosen way, the way runs it."""
+        """Run a block. If it is the block of a loop for which a test chose a way, this way runs the block."""
         loop = self._loops.get(id(block))
         way = None if loop is None else self._ways.get(loop.span.line)
         if loop is None or way is None or not len(selected):

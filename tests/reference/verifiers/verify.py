@@ -387,7 +387,7 @@ def verify(name: str, graph: RefGraph, params: Params, result: Result, fields: R
         graph: The graph.
         params: Vertices as dense numbers; missing parameters have the defaults of the program.
         result: The arrays of the outputs by name.
-        fields: The input fields of the run. These fields allow further checks of outputs whose initial values are
+        fields: The input fields of the run. The input fields allow further checks of outputs whose initial values are
             inputs.
 
     Raises:

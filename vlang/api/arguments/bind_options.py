@@ -160,6 +160,9 @@ def _fitting(options: Options, named: Mapping[str, Any]) -> None:
     if options.kernel == "edge-list" and options.mode != "pull":
         raise BindError(f"kernel='edge-list' reads all edges in every superstep, as mode=\"pull\" does; leave out "
                         f"mode={options.mode!r}, or the kernel")
+    if options.kernel == "edge-list" and options.dispatch != "gpu":
+        raise BindError(f"dispatch={options.dispatch!r} shares pages of adjacency lists, and kernel='edge-list' reads "
+                        "a list of edges; leave one of them out")
     if options.switching != "measured" and options.mode not in ("auto", "dual") and options.device == "cpu":
         raise BindError("switching says how mode=\"auto\" goes from one way to another; leave it out, or the mode")
     if options.every is not None and options.checkpoint is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
@@ -27,7 +28,7 @@ def option_choices(option: Option) -> tuple[str, ...]:
     if option.kind == "names":
         return tuple(OPTIMISATIONS)
     return {"flag": ("true", "false"), "device": ("cpu", "gpu", "auto"), "streams": ("auto",),
-            "replication": ("auto", "none", "garaph")}.get(option.kind, option.choices)
+            "replication": ("auto", "none", "garaph"), "dispatch": ("gpu", "alpha")}.get(option.kind, option.choices)
 
 
 def _mode(option: Option, value: Any) -> str:
@@ -201,6 +202,16 @@ def _replication(_option: Option, value: Any) -> str | int:
     return check_replication(value)
 
 
+def _dispatch(option: Option, value: Any) -> str:
+    if value in ("gpu", "alpha"):
+        return str(value)
+    pages = re.fullmatch(r"(\d{1,9})/(\d{1,9})", value) if isinstance(value, str) else None
+    if pages is None or not int(pages[1]) <= int(pages[2]) > 0:
+        raise BindError(f"{option.name} is 'gpu', 'alpha', or the share of the pages that the CPU takes, such as "
+                        f"'8/32', not {value!r}")
+    return pages[0]
+
+
 def _names(option: Option, value: Any) -> frozenset[str]:
     """Names of optimisations, from one text with commas between them or from a collection of texts."""
     names = value.split(",") if isinstance(value, str) else value
@@ -218,4 +229,5 @@ READERS: Mapping[str, Callable[[Option, Any], Any]] = {
     "vertex": lambda _option, value: value, "device": _device, "precision": _precision, "progress": _progress,
     "path": _path, "trace": _trace, "cluster": _cluster, "seconds": _seconds, "notices": _notices,
     "derive": _derive, "streams": _streams, "kernel": _kernel, "replication": _replication,
+    "dispatch": _dispatch,
 }  # fmt: skip

@@ -59,7 +59,7 @@ def need_on(plan: Plan, shape: Shape, options: Options, graph: Graph | None = No
 
 
 def check_need(need: Need, limit: int | None, name: str, graph: str, exact: bool = True) -> str:
-    """Compare the memory that a run needs with its budget or, without one, with the free memory.
+    """Compare the memory that a run needs with its budget or, if there is no budget, with the free memory.
 
     Args:
         need: the memory that the run needs.
@@ -147,7 +147,8 @@ def _within(
 def _fitted(graph: Graph, plan: Plan, options: Options) -> bool:
     """Whether the same call fitted into the free memory a moment ago.
 
-    Such a call still fits: the graph keeps its adjacencies, so the second call needs no more memory than the first.
+    A call that fitted a moment ago still fits: the graph keeps its adjacencies, so the second call needs no more memory
+    than the first.
     """
     known = _seen.get((id(graph), id(plan)))
     return known is not None and known[0]() is graph and known[1] is plan and known[2] == options and \

@@ -126,7 +126,7 @@ def _plan_of(program: Program, call: Call) -> Plan:
 
 
 def _outcome(plan: Plan, call: Call, watch: Watch, group: Group, number: int) -> Outcome:
-    """Run one of the calls, in its turns."""
+    """Run one of the calls, in a thread that computes only while it has the turn."""
     machine = TogetherMachine(plan, call.graph, call.options, group, number)
     try:
         return run_plan(plan, call.graph, machine, call.scalars, call.fields, call.options, watch=watch)

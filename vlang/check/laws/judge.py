@@ -152,7 +152,9 @@ class _Trial:
                                for row in rows])
 
     def _identity_for(self, evaluator: Evaluator) -> Operand:
-        """The value of the identity. An integer that is the least or largest of its type becomes `-inf` or `inf`."""
+        """The value of the identity. An integer identity that is the least or largest of its type becomes `-inf` or
+        `inf`.
+        """
         value = converted(evaluator.value(self.node.identity, {}), self.type)
         parts = value if isinstance(value, tuple) else (value,)
         found = tuple(stored([part.item()], scalar).reshape(part.shape) if scalar.kind == "int" else part

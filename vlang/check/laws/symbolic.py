@@ -52,7 +52,7 @@ class Real:
 
 @dataclass(frozen=True)
 class Whole:
-    """An integer. If it is infinite, `value` is the largest or smallest 64-bit integer."""
+    """An integer. If the integer is infinite, `value` is the largest or smallest 64-bit integer."""
 
     value: Formula
     type: Scalar

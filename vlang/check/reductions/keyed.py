@@ -33,7 +33,9 @@ def edge_key(x: Expressions, node: t.EdgeKey, at: Sight) -> Value:
 
 
 def misplaced_edge(x: Expressions, node: t.Call) -> bool:
-    """Report `edge` among the arguments of a call, except as a key of `random`. Returns whether it was reported."""
+    """Report `edge` among the arguments of a call, except as a key of `random`. Returns whether a misplaced `edge` was
+    reported.
+    """
     symbol = x.run.root.find(node.name)
     keys = node.args[1:] if node.name == "random" and symbol is None else ()
     wrong = next((arg for arg in node.args if isinstance(arg, t.EdgeKey) and arg not in keys), None)

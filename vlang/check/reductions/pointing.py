@@ -18,7 +18,7 @@ _HERE = "the vertices that point here are chosen by one condition `v.f == self`"
 def refused(run: Run, node: t.Reduce, at: Sight) -> bool:
     """Report a reduction over vertices that compares `self`, except by a single `v.f == self`.
 
-    Returns whether it has reported such a reduction.
+    Returns whether the function has reported a reduction.
     """
     if node.domain.kind not in ("vertices", "set") or node.cond is None:
         return False

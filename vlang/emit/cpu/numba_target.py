@@ -242,7 +242,9 @@ class NumbaTarget:
         return Function("bind_columns", (), self.dialect.pack("", pointers))
 
     def _edges(self, writer: StageWriter) -> list[str]:
-        """Return the functions that gather. These functions process the components of all accumulators side by side."""
+        """Return the functions that gather. The gathering functions process the components of all accumulators side by
+        side.
+        """
         d, stage = self.dialect, writer.stage
         edge = writer.contributing()
         after: list[str] = []

@@ -71,7 +71,9 @@ def _skeleton(name: str) -> str:
 
 
 def _constants() -> str:
-    """The constants that kernels share with the engine, as an enum. A kernel text need not use all these constants."""
+    """The constants that kernels share with the engine, as an enum. A kernel text need not use all constants of this
+    enum.
+    """
     names = [name for name in sorted(kernelset.__all__)
              if name in ("SEGMENT", "BLOCK", "THREADS") or name.startswith(("SLOT_", "ROW_"))]
     return "enum : int {\n" + "".join(f"  {name} = {getattr(kernelset, name)},\n" for name in names) + "};\n"

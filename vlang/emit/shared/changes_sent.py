@@ -2,7 +2,8 @@
 
 Changes are sent as messages, since a neighbour may update its sent value, and change again, before a receiver reads the
 change. Only active neighbours contribute. If the whole contribution is one message, an inactive neighbour sends the
-identity. Otherwise, a flag stored with the messages says whether the neighbour is active.
+identity. If the contribution is more than one message, a flag stored with the messages says whether the neighbour is
+active.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ class ChangesSent:
         return bool(self.flagged or self.nothing)
 
     def received(self, reduce: f.Reduce) -> f.Reduce:
-        """Return the reduction to evaluate at an edge. If it is one of `flagged`, its condition also tests the flag."""
+        """Return the reduction to evaluate at an edge. If the given reduction is in `flagged`, the condition of the
+        returned reduction also tests the flag.
+        """
         if reduce not in self.flagged:
             return reduce
         cond = ACTIVE if reduce.cond is None else f.Op(BOOL, "and", (reduce.cond, ACTIVE))

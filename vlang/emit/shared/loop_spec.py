@@ -23,9 +23,9 @@ class Reader:
         notifying: Fields read at neighbours; a vertex that changes one of them must notify its receivers.
         own: Fields, accumulators and masks read at the vertex itself.
         notify: The adjacency direction in which a vertex finds its receivers.
-        reads_changes: Whether the pass reads changes of neighbours. In such a pass, every active vertex must notify its
-            receivers. A vertex that was active in the superstep before must notify its receivers, too, because the
-            receivers must run again without its change.
+        reads_changes: Whether the pass reads changes of neighbours. In a pass that reads changes, every active vertex
+            must notify its receivers. A vertex that was active in the superstep before must notify its receivers, too,
+            because the receivers must run again without its change.
     """
 
     notifying: frozenset[str]
@@ -93,7 +93,8 @@ class LoopPlan:
 def changes_read(expr: f.Expr, beyond: Collection[f.Expr] = ()) -> list[f.Expr]:
     """The changes of neighbours that an expression reads, except inside the expressions in `beyond`.
 
-    Such changes become messages, because a neighbour may have updated its sent value before a receiver reads the value.
+    The changes that are read become messages, because a neighbour may have updated its sent value before a receiver
+    reads the value.
     """
     if expr in beyond:
         return []
@@ -155,8 +156,8 @@ def plan_loop(loop: Loop, facts: Facts, without: frozenset[str] = frozenset()) -
 def _order(fact: LoopFacts, repeat: f.Repeat, torn: bool) -> str:
     """The rule that allows vertices to run in any order; "" if none does.
 
-    A vertex with an unsent change must stay active. In a delta loop, such a vertex is sure to stay active only if
-    `activate when` tests changes.
+    A vertex with an unsent change must stay active. In a delta loop, a vertex with an unsent change is sure to stay
+    active only if `activate when` tests changes.
     """
     if fact.kind == "delta":
         cond = repeat.activate.cond if repeat.activate is not None else None

@@ -32,7 +32,9 @@ _LEAST_CACHED = {LINEAR: 50_000, SEARCH: 10_000, CALL: 2_000}
 
 
 class Backend:
-    """The backend object that NetworkX calls. Functions are attributes, each loaded when it is first used."""
+    """The backend object that NetworkX calls. Each function is an attribute of this object, and is loaded when it is
+    first used.
+    """
 
     def __getattr__(self, name: str) -> Any:
         row = FUNCTIONS.get(name)

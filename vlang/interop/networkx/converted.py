@@ -155,7 +155,7 @@ def convert_from_nx(
     name: str | None = None,
     graph_name: str | None = None,
 ) -> VlangGraph:
-    """Convert a NetworkX graph. NetworkX calls this function.
+    """Convert a NetworkX graph. NetworkX calls this function to convert its arguments for the backend.
 
     Args:
         graph: the graph; it is not changed.

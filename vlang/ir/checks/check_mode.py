@@ -172,8 +172,8 @@ class _Tests:
             yield from self._at_vertices(reduce.default, span)
 
     def _first(self, found: Iterable[Failing], least: f.Reduce, span: Span) -> Iterator[f.Statement]:
-        """Record the first failing operation inside a reduction. least: the minimum of their numbers over the same
-        contributions.
+        """Record the first failing operation inside a reduction. least: a reduction by minimum over the same
+        contributions, whose body is replaced by the numbers of the operations.
         """
         number = self._number(found)
         if number is not None:

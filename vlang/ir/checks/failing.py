@@ -1,6 +1,6 @@
 """The failures that check mode reports: for each operation, an expression that is true where the operation fails.
 
-language.md 6.1 lists them.
+Section 6.1 of language.md lists the failures.
 """
 
 from __future__ import annotations

@@ -317,7 +317,7 @@ class Program:
             shown as names or times.
         texts: The parameters that stand for names in the text, which binding supplies: name of the parameter -> text.
         later: The contracts about values that the program computes, by the name of the `let` in `body` that has the
-            value of the condition. These contracts are checked at this `let`.
+            value of the condition. The contracts of a `let` are checked where the `let` is.
         compared: The parameters among `texts`, and those of type category, that are only compared by == and !=.
     """
 

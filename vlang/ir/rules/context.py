@@ -158,7 +158,7 @@ def _direction(writes: tuple[Write, ...], name: str) -> str | None:
 def outside(scope: LoopScope, writes: tuple[Write, ...], some: Iterable[Write]) -> frozenset[str]:
     """The own fields that the writes `some` read, except on the left side of an idempotent or delta form.
 
-    Reads on the left side do not count because (x v a) v a = x v a, where v is the join. This equation helps only if
+    Reads on the left side do not count because (x v a) v a = x v a, where v is the join. The equation helps only if
     nothing else changes x in between, so every write of x in the loop must join with the same operator.
     """
     found: set[str] = set()
@@ -176,7 +176,7 @@ def joins_only(writes: tuple[Write, ...], write: Write) -> bool:
 
 
 def _read_outside(scope: LoopScope, writes: tuple[Write, ...]) -> frozenset[str]:
-    """The fields that a later superstep reads. A change of such a field must make vertices active."""
+    """The fields that a later superstep reads. If one of these fields changes, vertices must become active."""
     needed = set(outside(scope, writes, writes))
     for statement in statements(scope.loop.body):
         for expr in expressions(statement):

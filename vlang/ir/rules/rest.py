@@ -1,6 +1,7 @@
 """Whether `activate when` can begin to hold for vertices where nothing changed.
 
-Rule N skips such vertices. So at these vertices the condition must keep its value from the last superstep, or be false.
+Rule N skips vertices where nothing changed. At skipped vertices, the condition must therefore keep its value from the
+last superstep, or be false.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ def _own_inputs(ctx: Context, phase: Phase) -> frozenset[str]:
     """The own fields that a phase reads, except on the left side of an idempotent normal form.
 
     A field that another phase also writes counts as read, because the phase must overwrite the other phase's values
-    again. Such a field does not count if every write of the field uses the same operator.
+    again. The field does not count if every write of the field uses the same operator.
     """
     inside = set(statements(phase.statements))
     found = set(outside(ctx.scope, ctx.writes, (w for w in ctx.writes if w.leaf.statement in inside)))

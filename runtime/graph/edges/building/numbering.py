@@ -31,12 +31,12 @@ _WORDS = 1 << 11  # words of a bitmap whose set bits are listed at a time: 17 by
 class MixedSigns(Exception):
     """Raised if some ids are negative and others exceed 2^63 - 1, because no integer type holds both.
 
-    The argument is one of these ids.
+    The argument of the exception is one of these ids.
     """
 
 
 class BadText(Exception):
-    """Raised if the text of an id is not UTF-8. The argument is the bytes of this text."""
+    """Raised if the text of an id is not UTF-8. The argument of the exception is the text as bytes."""
 
 
 @dataclass(frozen=True)

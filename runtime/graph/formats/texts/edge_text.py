@@ -16,7 +16,7 @@ from vlang.runtime.graph.read.end_columns import EndColumns, choose_ends, names_
 from vlang.runtime.graph.read.finish import Facts, finish
 from vlang.runtime.graph.read.head import Head, Line
 from vlang.runtime.graph.read.layout import Field, Layout, Role, cut_line
-from vlang.runtime.graph.read.lookalikes import doubts, refuse_by_head, refuse_by_rows, refuse_second_header
+from vlang.runtime.graph.read.lookalikes import doubts, name_says, refuse_by_head, refuse_by_rows, refuse_second_header
 from vlang.runtime.graph.read.named_cells import typed
 from vlang.runtime.graph.read.scan import Scanned, TextIdFound, scan_edges
 from vlang.runtime.graph.read.source import TextFile
@@ -122,7 +122,8 @@ def _table(file: TextFile, head: Head, ends: Ends) -> Table:
     rows = tuple(cut_line(line.text, delimiter) for line in head.data)
     if len(rows[0]) < 2:
         raise problem(
-            file.path, "there is only one column", line=head.data[0].number, found=head.data[0].text,
+            file.path, "; ".join(filter(None, ("there is only one column", name_says(file.path)))),
+            line=head.data[0].number, found=head.data[0].text,
             expected="two vertices on a line, between them white space, a comma or a semicolon",
         )  # fmt: skip
     header = rows[0] if _is_header(rows, ends) else ()

@@ -170,8 +170,8 @@ def joining(
 ) -> Lines:
     """The lines that join the contribution of an edge into the words of the receiver.
 
-    In these lines `was` and `now` are the parts before and after the join. If another worker changed the words in the
-    meantime, the lines are repeated.
+    In the lines returned, `was` and `now` are the parts before and after the join. If another worker changed the words
+    in the meantime, the lines are repeated.
 
     Args:
         writer: the writer of the stage.

@@ -1,4 +1,4 @@
-"""Code of operations on scalars, by the name of the operator."""
+"""The code of operations on scalars, by the name of the operator."""
 
 from __future__ import annotations
 

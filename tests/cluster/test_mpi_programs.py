@@ -1,0 +1,69 @@
+"""Programs of the library under mpiexec: one job of seven processes, of which 1, 2, 3, 4 and 7 run as ranks in turn.
+
+The results have the same bits as on one rank. With VLANG_EXHAUSTIVE, the test runs all programs that ranks admit;
+otherwise, it runs three of them. The processes differ in their order of sets of texts, as ranks that are threads do not.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+import traceback
+
+from tests.cluster.test_mpi import ENVIRON, MPIEXEC, pytestmark
+from tests.cluster.test_ranks import ALLOWED, GRAPHS, SIZES, assert_same, program
+from tests.cpu.compare import engine_run
+from tests.reference.cases import case
+from tests.reference.graphs import to_graph
+from vlang.runtime.cluster.transports.mpi import Mpi
+from vlang.runtime.cluster.transports.transport import Solo, joined
+
+__all__ = ["pytestmark"]
+
+SOME = ("betweenness", "bfs", "components")
+MODES = ("auto", "notify-pull", "pull")
+
+
+def test_same_bits_under_mpiexec() -> None:
+    assert MPIEXEC is not None
+    names = ALLOWED if os.environ.get("VLANG_EXHAUSTIVE") else SOME
+    job = subprocess.run([MPIEXEC, "-n", str(max(SIZES)), sys.executable, "-m", __name__, *names], env=ENVIRON,
+                         capture_output=True, text=True, timeout=3000, check=False)
+    assert job.returncode == 0, job.stdout + job.stderr
+    assert job.stdout.split() == [f"{size}:{name}" for size in SIZES for name in names]
+
+
+def as_ranks(transport: Mpi, name: str) -> None:
+    """Run a program on its graphs, and compare each result with that of one rank."""
+    for number, some in enumerate(found for graph in GRAPHS if (found := case(name, graph)) is not None):
+        graph, mode = to_graph(some.graph), MODES[(number + transport.size) % len(MODES)]
+        with joined(Solo()):
+            want = engine_run(program(name), some, graph, threads=1)
+        with joined(transport):
+            assert_same(want, engine_run(program(name), some, graph, threads=1, mode=mode))
+
+
+def main(names: list[str]) -> None:
+    """The work of one process of the job. Each number of ranks has its own communicator."""
+    from mpi4py import MPI  # optional
+
+    world = MPI.COMM_WORLD
+    groups = [world.Split(0 if world.rank < size else MPI.UNDEFINED, world.rank) for size in SIZES]
+    for size, group in zip(SIZES, groups, strict=True):
+        try:
+            for name in names if world.rank < size else ():
+                as_ranks(Mpi(group), name)
+                if world.rank == 0:
+                    print(f"{size}:{name}", flush=True)
+        except BaseException:
+            print(f"{name} on {size} ranks", traceback.format_exc(), file=sys.stderr, flush=True)
+            world.Abort(1)
+        end = world.Ibarrier()
+        while not end.Test():  # a blocking barrier would occupy a processor
+            time.sleep(0.01)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
