@@ -98,7 +98,7 @@ def test_a_refusal_is_no_missing_file(monkeypatch: pytest.MonkeyPatch) -> None:
         vlang.Graph.read("memory://none.csv")
     monkeypatch.setattr(memory, "ls", refused)
     monkeypatch.setattr(memory, "info", refused)
-    for url in ("memory://parts/a.csv", "memory://parts/*.csv"):
+    for url in ("memory://parts/a.csv", "memory://parts/x*.csv"):
         with pytest.raises(vlang.DiskError, match=r"Forbidden.*; either there is no such file, or access needs"):
             vlang.Graph.read(url)
 
