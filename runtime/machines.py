@@ -148,6 +148,8 @@ def _on_gpu(
         disk = DiskPages(device, graph.stored, placement.ring)
     try:
         plan = plan_for("cuda")
+        if not options.device_arrays:
+            device.expect([graph.n * spec.width * DTYPES[spec.dtype].itemsize for spec in plan.fields if spec.output])
         if options.dispatch == "gpu":
             machine = GpuMachine(device, plan, graph, options, disk)
         else:

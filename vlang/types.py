@@ -115,7 +115,9 @@ class Vector:
 
 @dataclass(frozen=True)
 class Matrix:
-    """The type of a matrix, `T[k, l]`, of a parameter or literal. In the IR, the vector of its rows replaces it."""
+    """The type of a matrix, `T[k, l]`, of a parameter or literal. In the IR, a matrix is replaced by the vector of its
+    rows.
+    """
 
     item: Scalar
     rows: int

@@ -2,8 +2,9 @@
 
 kron:K and uniform:K have 2^K vertices and 16 random edges per vertex, stored in both directions. The graph road is a
 grid of 1500 x 1500 vertices with 4 neighbours each. The weight of an edge, 1..255, is a hash of its two vertices. The
-source is the vertex of largest out-degree; in a grid it is a corner. Published graphs are in the folder VLANG_DATA, by
-default ../shared/data beside the checkout, as NAME/NAME.txt.gz or .gr.gz; the road network has its own weights.
+source is the vertex of largest out-degree; in a grid the source is a corner. Published graphs are in the folder
+VLANG_DATA, by default ../shared/data beside the checkout, as NAME/NAME.txt.gz or .gr.gz; the road network has its own
+weights.
 """
 
 from __future__ import annotations

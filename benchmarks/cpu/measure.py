@@ -25,7 +25,8 @@ class Figure:
     Attributes:
         name: the name of the workload.
         unit: the unit of `ours` and `other`.
-        ours, other: medians. `other` belongs to another program, or is a limit or a size; `against` names it.
+        ours, other: medians. `other` belongs to another program, or is a limit or a size; `against` names that program
+            or limit.
         against: the name of `other`.
         ratio: ours / other.
         target: the largest ratio that meets the target; None for a figure without one.

@@ -4,7 +4,7 @@ Usage: `python benchmarks/disk/run.py [--scale 22] [--gridgraph DIR]`.
 
 Builds an R-MAT graph of 2^scale vertices (16 edges each), converts it, and runs programs on the page file with budgets
 smaller than the file. Every job runs in its own process. The read rate of the disk is measured before and after each
-job, because it changes from second to second. Prints the table, and writes it with machine and versions to
+job, because it changes from second to second. Prints the table, and writes the table with machine and versions to
 benchmarks/results.
 
 Budgets are given for 2^22 vertices and shrink in proportion for smaller graphs. The option --gridgraph names a checkout

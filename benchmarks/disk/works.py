@@ -98,8 +98,8 @@ def reading(source: str, threads: int) -> dict[str, float]:
 def limit(path: str) -> dict[str, float]:
     """Return the rate at which two threads read from the disk, in bytes per second.
 
-    The threads read pieces of the same size as a ring does, into as many buffers. The threads read for _SECONDS,
-    because the disks of many virtual machines are faster for a short time.
+    The threads read pieces of the same size as a ring does, into as many buffers as a ring has. The threads read for
+    _SECONDS, because the disks of many virtual machines are faster for a short time.
     """
     files, size = DirectFiles([Path(path)]), Path(path).stat().st_size
     piece = min(_PIECE, size // _READERS // PAGE * PAGE)

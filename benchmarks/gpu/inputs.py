@@ -9,7 +9,7 @@ Names and parameters are the same as in the measurements of the peers:
   and takes 60 GB of host memory.
 
 The weight of an edge, a whole number 1..64, is a hash of its two vertices. The source is the vertex of largest
-out-degree; in a grid it is a corner.
+out-degree; in a grid the source is a corner.
 
 `python benchmarks/gpu/inputs.py [NAME ...]` builds the graphs and prints the time.
 """

@@ -1,7 +1,7 @@
 """Measure the limits of the GPU and of its link to the host. The limits are measured in the same session as the runs
 that are compared with them.
 
-`python benchmarks/gpu/limits.py` measures the limits and prints them.
+`python benchmarks/gpu/limits.py` measures and prints the limits.
 """
 
 from __future__ import annotations

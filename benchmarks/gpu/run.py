@@ -125,6 +125,9 @@ def main() -> None:
         if unknown := sorted(set(asked) - set(known)):
             parser.error(f"{', '.join(unknown)}: known are {', '.join(known)}")
     works = [work for work in chosen(only, on) if options.device != "cpu" or not work.streamed]
+    if not works:
+        there = sorted({f"{work.name} on {work.graph}" for work in WORKS if not on or work.graph in on})
+        parser.error(f"no work has these names and graphs on this device; there are {', '.join(there)}")
     before = report.conditions(options.device)
     session = Session(options)
     print(f"# {before.get('gpu', before['processor'])}; {session.limits or 'no limits measured'}")

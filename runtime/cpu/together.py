@@ -210,7 +210,7 @@ class TogetherPasses(Passes):
 
     @traced("full")
     def full(self, stage: StageSpec, fused: bool = False) -> tuple[Stats, int]:
-        """Run a stage over all vertices. If the stage permits it, the group computes the sums."""
+        """Run a stage over all vertices. If the sums of the stage may be shared, the group computes them."""
         spec = stage.way("together", TogetherSpec)
         if spec is None or stage.domain is None or not self._group.many:
             return super().full(stage, fused)

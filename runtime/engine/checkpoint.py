@@ -134,8 +134,8 @@ def packed(
         outcome: the attributes of the outcome so far, by the names in _OUTCOME.
         history: the history so far.
     """
-    arrays: dict[str, NDArray[Any] | Remote] = {
-        slot: machine.share(slot) for slot in saved_slots(plan, walk(position, plan.steps))}
+    slots = saved_slots(plan, walk(position, plan.steps))
+    arrays: dict[str, NDArray[Any] | Remote] = {slot: machine.share(slot) for slot in slots}
     for number, block in enumerate(blocks):
         if block.watch is not None and block.watch.kept is not None:
             copies = machine.copies(block.watch.kept)
@@ -224,7 +224,7 @@ def _watched(
 
 
 def _check_values(slot: str, one: Slot, values: NDArray[Any], n: int) -> None:
-    """Raise ValueError for values that no run stores. Kernels might use such values as indices."""
+    """Raise ValueError for values that no run stores. Kernels might use wrong values as indices."""
     if one.type == "vertex" and bool(np.any((values >= n) & (values != _NONE))):
         raise ValueError(f"`{slot}` names vertices that the graph does not have")
     if one.type == "bool" and bool(np.any(values > 1)):

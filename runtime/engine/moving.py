@@ -16,7 +16,7 @@ class Moving:
         self._from = NOTHING  # the counts of the run that are subtracted to get the counts of the current round
 
     def enter(self) -> Moved:
-        """Begin a loop. Returns the counts of the outer round so far; they are an argument of `leave`."""
+        """Begin a loop. Returns the counts of the outer round so far; these counts are an argument of `leave`."""
         now = self._machine.moved()
         outer, self._from = now.minus(self._from), now
         return outer

@@ -216,7 +216,8 @@ class GroupMachine:
 
     # ------------------------------------------------------------------------------------------- checkpoints
     def share(self, slot: str) -> Remote:
-        """The values of a vertex array of the whole graph. They are copied from the GPUs only when they are fetched."""
+        """The values of a vertex array of the whole graph. Values are copied from the GPUs only when they are fetched.
+        """
         first = self._parts[0]
         dtype, size = first.state.dtypes[slot], first.itemsize(slot)
 

@@ -93,7 +93,7 @@ class EverydayGraph(HeldGraph):
 
         After a run on a GPU, the parts that the run copied stay on the GPU, up to the limit of its option
         `device_cache`, and later runs use these parts. A forked process, a copy of the graph and an unpickled graph
-        have no such parts.
+        have no parts on a device.
         """
         return tuple(copy for one in self._copied() for copy in one.listed())
 

@@ -237,7 +237,7 @@ class HeldGraph:
         return self._adjacencies.rule
 
     def find(self, vertex: object) -> int:
-        """The dense number of a vertex id. Raises GraphError if the graph has no such vertex."""
+        """The dense number of a vertex id. Raises GraphError if the graph has no vertex with this id."""
         return self.ids.find(vertex)
 
     def label(self, vertex: int) -> int | str:

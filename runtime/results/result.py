@@ -68,8 +68,8 @@ class Result(Exported):
         placement: for a graph from `Graph.open`, a sentence on whether its edges were in memory or streamed; else "".
         read_bytes: bytes of pages that the run read from disk.
         moved: the edges that the run moved, also outside of loops, as a named tuple: bytes_copied, bytes_in_place,
-            bytes_from_disk, pages_cached, pages_copied, pages_packed, pages_in_place, pages_from_disk, bytes_between.
-            A `Round` has the same counts.
+            bytes_from_disk, pages_cached, pages_copied, pages_packed, pages_in_place, pages_from_disk, bytes_between. A
+            `Round` also has these counts, of one round.
         chaos: with chaos=SEED, a report of the randomised second run (`vlang.runtime.engine.trace.ChaosReport`), else
             None.
         final: with target=VERTEX, bool[vertices], whether the value of a vertex is final, that is, at least as good as

@@ -145,6 +145,19 @@ class Memory:
             array.fill(0)
         return array
 
+    def expects(self, nbytes: int) -> bool:
+        """Whether an array of `nbytes` bytes would be the first on a block of its size that the pool could keep."""
+        return ledger.limit is None and nbytes >= _LEAST and (size := _rounded(nbytes)) not in self._requested \
+            and size <= self._most // 2
+
+    def make_idle(self, nbytes: int, blocks: int) -> None:
+        """Make idle blocks for later arrays of `nbytes` bytes, until `blocks` are idle. Raises MemoryError."""
+        size = _rounded(nbytes)
+        self._requested[size] = next(self._clock)
+        idle = self._idle.setdefault(size, deque(maxlen=min(self._blocks, self._most // size)))
+        while len(idle) < blocks:
+            _Lease(self._new(size), nbytes, idle)  # freed at once, which makes the block idle
+
     def trim(self) -> None:
         """Return idle memory to the system."""
         self._bound(0)

@@ -50,6 +50,8 @@ class Moved(NamedTuple):
 
     def plus(self, other: Moved) -> Moved:
         """Add the counts of `other` to the counts of this object."""
+        if self is NOTHING or other is NOTHING:
+            return other if self is NOTHING else self
         return Moved(*(mine + its for mine, its in zip(self, other)))
 
     def minus(self, other: Moved) -> Moved:

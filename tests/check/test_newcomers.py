@@ -27,7 +27,7 @@ LEAVE = "leave this line out"
 
 def applied(text: str, problem: Problem) -> str | None:
     """Apply the advice of a message: write its `write:` lines, or leave its line out. Return the text, or None if the
-    message has no such advice.
+    message does not say what to write instead.
     """
     edit = fix(text, problem)
     if edit is not None:

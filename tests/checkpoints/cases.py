@@ -41,7 +41,7 @@ class Case:
         program: the name of a program of the library, or a text.
         graph: the text of a generator, or "ring".
         given: parameters and options of the run.
-        others: sets of research options. A run may be resumed with any of the sets in `others`.
+        others: sets of research options. A run may be resumed with any of the sets of options in `others`.
         counted: whether every run takes the same number of rounds.
     """
 

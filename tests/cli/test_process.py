@@ -112,6 +112,26 @@ def test_a_warm_run_loads_neither_the_compiler_nor_the_painter_nor_readers_of_fi
     assert done.stdout.splitlines()[-1] == "0"
 
 
+@pytest.mark.parametrize(("args", "status"), [(["list"], 0), (["info", "no-such-file"], 1)], ids=["list", "error"])
+def test_a_process_that_has_used_a_gpu_ends_at_once_after_its_exit_functions(args: list[str], status: int) -> None:
+    code = ("import atexit, sys, types\n"
+            "from vlang.cli import main\n"
+            "if 'gpu' in sys.argv:\n"
+            "    sys.modules['vlang.runtime.gpu.device.card'] = types.ModuleType('card')\n"
+            "    sys.argv.remove('gpu')\n"
+            "atexit.register(print, 'ending')\n"
+            "status = main()\n"
+            "print('returned', flush=True)\n"
+            "sys.exit(status)\n")
+    env = {**os.environ, "PYTHONPATH": f"{ROOT}:{os.environ.get('PYTHONPATH', '')}"}
+    plain, gpu = (subprocess.run([sys.executable, "-c", code, *args, *extra], env=env, capture_output=True, text=True)
+                  for extra in ([], ["gpu"]))
+    assert (plain.returncode, gpu.returncode) == (status, status)
+    assert plain.stdout.endswith("returned\nending\n")
+    assert gpu.stdout == plain.stdout.replace("returned\n", "")
+    assert gpu.stderr == plain.stderr
+
+
 def after_main(*args: str, say: str, env: dict[str, str] | None = None) -> str:
     """Return the value of the expression `say` in a process that has run a command. The value is in the last line of
     the output of the process.

@@ -213,7 +213,7 @@ def test_restarts_after_kills(tmp_path: Path) -> None:
     processes.
 
     The ranks write checkpoint files after every superstep. Each kill waits until new files have appeared and every rank
-    has two of them.
+    has two files.
     """
     seed, kills = random.randrange(1 << 30), 20 if os.environ.get("VLANG_EXHAUSTIVE") else 2
     print(f"seed {seed}")

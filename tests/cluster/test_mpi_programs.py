@@ -1,7 +1,7 @@
 """Programs of the library under mpiexec: one job of seven processes, of which 1, 2, 3, 4 and 7 run as ranks in turn.
 
 The results have the same bits as on one rank. With VLANG_EXHAUSTIVE, the test runs all programs that ranks admit;
-otherwise, it runs three of them. The processes differ in their order of sets of texts, as ranks that are threads do not.
+otherwise, it runs three of these programs. Unlike threads, processes differ in the order of their sets of texts.
 """
 
 from __future__ import annotations

@@ -5,14 +5,19 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
+import click
 import numpy as np
 import pytest
 
+from vlang.cli.commands.run import command as run_command
 from vlang.errors import DeviceError, OutOfMemory
+from vlang.runtime.gpu.device import gpus
 from vlang.runtime.gpu.device.card import close_cards
 from vlang.runtime.gpu.device.cuda import RESERVE, CudaDevice
 from vlang.runtime.gpu.device.gpus import open_early
@@ -415,6 +420,34 @@ def test_later_runs_use_the_same_streams_modules_and_memory(cuda: Cuda, monkeypa
     assert opened().budget() == free  # idle memory counted as free
 
 
+def test_nothing_is_marked_or_awaited_twice_without_new_work(cuda: Cuda) -> None:
+    device = opened()
+    blocks = [device.allocate(512, "state") for _ in range(3)]
+
+    def made(name: str) -> int:
+        return sum(call == name for call, _ in cuda.calls)
+
+    device.fill(blocks[0].pointer, 512, 0)
+    for block in blocks[:2]:
+        device.free(block)
+    assert made("make event") == 1
+    device.fill(blocks[2].pointer, 512, 0)
+    device.free(blocks[2])
+    assert made("make event") == 2
+    for _ in range(2):
+        device.synchronize()
+        device.drain()
+    assert made("synchronize") == 1
+    beside = device.stream()
+    device.fill(blocks[2].pointer, 512, 0, beside)
+    device.synchronize()  # only the default stream
+    device.drain()
+    assert made("synchronize") == 4
+    device.drain()
+    assert made("synchronize") == 4
+    device.close()
+
+
 def test_idle_memory_counts_in_the_budget_of_a_run(cuda: Cuda) -> None:
     device = opened()
     device.allocate(3 << 20, "state")
@@ -428,15 +461,35 @@ def test_idle_memory_counts_in_the_budget_of_a_run(cuda: Cuda) -> None:
 def test_results_are_in_memory_that_is_used_again(cuda: Cuda) -> None:
     device = opened()
     arrays = [device.host(1 << 18, np.dtype(np.int32)) for _ in range(2)]
-    assert len(cuda.locked) == 2
     places = {array.ctypes.data for array in arrays}
+    assert set(cuda.locked) == places
     assert process_locks().touches(arrays[0][5:9])
     assert not process_locks().covers(arrays[0])  # an upload reads it before it returns, as its owner may free it
     del arrays
     assert device.host(1 << 18, np.dtype(np.float32)).ctypes.data in places
-    assert len(cuda.locked) == 2
+    assert set(cuda.locked) == places
     with budget(16 << 20):
         assert device.host(1 << 18, np.dtype(np.float32)).ctypes.data not in cuda.locked
+    device.close()
+
+
+def test_memory_for_the_first_two_results_is_locked_before_they_are_there(cuda: Cuda) -> None:
+    device, size = opened(1), 4 * 345_678  # no other test has results of this size
+    before = len(cuda.calls)
+    for _ in range(2):  # the second run finds the memory
+        device.expect([size, 400, 0])
+        for thread in threading.enumerate():
+            if thread.name == "vlang-results":
+                thread.join()
+        places = set(cuda.locked)
+        assert len(places) == 2
+        arrays = [device.host(size // 4, np.dtype(np.int32)) for _ in range(2)]
+        assert {array.ctypes.data for array in arrays} == set(cuda.locked) == places
+        del arrays
+    with budget(16 << 20):
+        device.expect([size + (1 << 20)])
+    assert set(cuda.locked) == places
+    assert ("setDevice", (1,)) in cuda.calls[before:]  # a new thread has another device
     device.close()
 
 
@@ -459,6 +512,38 @@ def test_a_device_that_cannot_be_opened_leaves_the_thread_as_it_was(cuda: Cuda) 
 def test_a_context_is_created_early_in_another_thread(cuda: Cuda) -> None:
     open_early([1]).join()
     assert cuda.calls == [("setDevice", (1,)), ("memGetInfo", ())]
+
+
+def test_a_context_is_created_without_the_gil(cuda: Cuda, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CuPy holds the GIL while it creates a context, so the driver is called through ctypes first."""
+    calls: list[tuple[str, tuple[Any, ...]]] = []
+
+    class Driver:
+        def __getattr__(self, name: str) -> Any:
+            def call(*args: Any) -> int:
+                calls.append((name, tuple(arg for arg in args if isinstance(arg, int))))
+                return 101 if name == "cuDeviceGet" and args[1] == 7 else 0  # there is no such device
+
+            return call
+
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: Driver())
+    open_early([1, 7]).join()
+    assert calls == [("cuInit", (0,)), ("cuDeviceGet", (1,)), ("cuDevicePrimaryCtxRetain", ()), ("cuDeviceGet", (7,))]
+    assert cuda.calls[:2] == [("setDevice", (1,)), ("memGetInfo", ())]
+
+
+@pytest.mark.parametrize(("words", "opened"), [
+    ("--device gpu", [0]), ("--device=gpu:1,3", [1, 3]), ("--device cpu", None), ("-q", None), ("--device", None),
+    ("--device gpu:x", None), ("--device auto", None),
+])
+def test_the_command_opens_gpus_before_it_reads_options(
+    words: str, opened: list[int] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[list[int]] = []
+    monkeypatch.setattr(gpus, "open_early", lambda numbers: calls.append(list(numbers)))
+    with suppress(click.UsageError):
+        run_command.make_context("run", ["bfs", "karate", *words.split()])
+    assert calls == ([] if opened is None else [opened])
 
 
 def test_an_early_error_is_left_to_later_calls(cuda: Cuda) -> None:

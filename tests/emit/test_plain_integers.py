@@ -21,8 +21,8 @@ SCC = ("scc", "add_sizes")  # indegree + outdegree, once a vertex outside of the
 @pytest.mark.parametrize(("sizes", "expected"), list(zip(
     SIZES, [set(), {TRIANGLES, SCC}, {TRIANGLES, SCC}])))
 def test_kernels_of_the_library_are_plain(sizes: Sizes, expected: set[tuple[str, str]]) -> None:
-    """The calls of overflow functions that remain are outside of loops over edges. Kernels for small graphs have no
-    such calls.
+    """The calls of overflow functions that remain are outside of loops over edges. Kernels for small graphs call no
+    functions that test for overflow.
     """
     found = set()
     for name in stdlib.names():

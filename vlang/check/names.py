@@ -293,7 +293,8 @@ def read_member(run: Run, node: t.Member, owner: Value, at: Sight) -> Value:
 
 
 def _distant(run: Run, node: t.Member, owner: Value, type_: Type | None, at: Sight, base: Symbol | None) -> Value:
-    """The type and level of a field of any vertex, neighbour or not. Reports places where such a read is not allowed.
+    """The type and level of a field of any vertex, neighbour or not. Reports places where a read of a distant vertex is
+    not allowed.
 
     Args:
         run: the running check.

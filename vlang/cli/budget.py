@@ -24,7 +24,8 @@ def memory_budget(
 ) -> Iterator[None]:
     """A context manager that enforces a memory budget while a graph is read and a program runs on it.
 
-    The budget is the option `memory` or, without it, VLANG_MEMORY. A note on stderr says how much memory the run needs.
+    The budget is the option `memory` or, if the option is not given, VLANG_MEMORY. A note on stderr says how much
+    memory the run needs.
 
     Args:
         program: the program.

@@ -3,7 +3,7 @@
 For `common(self, u)` in a gather where an edge joins self and u, a run does not intersect adjacency lists. Instead, the
 graph keeps the number of common neighbours for each edge (vlang.runtime.graph.topology.neighbours), and the pass reads
 these numbers like the values of an edge field. Another such column has the ordinals of edges among parallel edges,
-which are keys of random numbers. In a graph without parallel edges, all ordinals are 0, and there is no such column.
+which are keys of random numbers. In a graph without parallel edges, all ordinals are 0, and the column is left out.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ class Problem:
         code: the code, a row of the registry.
         title: a sentence that says what is wrong.
         span: the wrong part of the program.
-        label: the text beside the marks below that part.
+        label: the text beside the marks that underline `span`.
         notes: further parts of the program, each with a label.
         help: lines of advice, including proposals that the user must complete.
         write: program lines that compile if they replace the part `replaces`.

@@ -3,8 +3,8 @@ C++.
 
 Usage: `python benchmarks/cpu/single/long_graphs.py [--threads 2] [--rounds 7]`.
 
-SciPy numbers components by one depth-first search, on one thread. The C++ is `loops/betweenness.cpp`. Both sides run in
-turn in one process, and their results are compared first. A ratio below 1 means that vlang is faster.
+SciPy numbers components by one depth-first search, on one thread. The C++ is `loops/betweenness.cpp`. All contestants
+run in turn in one process, and their results are compared first. A ratio below 1 means that vlang is faster.
 """
 
 from __future__ import annotations

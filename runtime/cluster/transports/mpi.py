@@ -39,7 +39,7 @@ class Mpi:
     messages of up to _INSIDE bytes. Longer messages follow as point-to-point messages. So ranks at different places in
     the run still call the same collective, and all of them get an error.
 
-    `comm` is the communicator of the ranks; by default, all ranks of the job. It is duplicated.
+    `comm` is the communicator of the ranks; by default, all ranks of the job. The communicator is duplicated.
     """
 
     def __init__(self, comm: Any = None) -> None:

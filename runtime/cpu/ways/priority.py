@@ -1,7 +1,7 @@
 """Loops in priority order on the CPU (rule O).
 
-One call of a kernel empties many buckets and updates values in place. The final state is the same as for supersteps.
-The module vlang.runtime.plan.layouts.order_words defines the layout of the arrays that workers share.
+One call of a kernel empties many buckets and updates values in place. The final state is the same as after a run by
+supersteps. The module vlang.runtime.plan.layouts.order_words defines the layout of the arrays that workers share.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The execution ways of loops on the CPU, in order of preference. The first way that may run a loop runs it.
+"""The execution ways of loops on the CPU, in order of preference. A loop runs in the first way that may run it.
 
 This list is used by the code that prepares and runs loops, by the check of options, by `vlang explain` and by chaos
 runs (docs/internals/ways.md).

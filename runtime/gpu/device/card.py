@@ -85,10 +85,16 @@ class Card:
         self._lanes: list[Lane] = []
         self._blocks: dict[int, deque[int]] = {}  # idle memory by size
         self._idle = 0  # bytes of idle memory
+        self._described: DeviceInfo | None = None
         self._reached: dict[int, bool] = {}  # by the number of another GPU, whether this one can read its memory
 
     def described(self) -> DeviceInfo:
-        """Return the properties of the GPU that the choice of kernels depends on."""
+        """The properties of the GPU that the choice of kernels depends on; they never change."""
+        if self._described is None:
+            self._described = self._describe()
+        return self._described
+
+    def _describe(self) -> DeviceInfo:
         def attribute(name: str) -> int:
             return int(self.runtime.deviceGetAttribute(getattr(self.runtime, f"cudaDevAttr{name}"), self.gpu.index))
 
@@ -167,6 +173,8 @@ class Card:
 
     def shrink(self, most: int) -> None:
         """Free idle memory, and then the idle parts of graphs, until at most `most` bytes are idle."""
+        if most > 0 and self._idle + self.shelf.held <= most:
+            return
         kept = self.shelf.idle
         if self._idle + kept > most or most <= 0:
             self._free_blocks(max(0, most - kept))
@@ -216,6 +224,9 @@ def card_of(index: int) -> Card:
     """
     if any(card.process != os.getpid() for card in list(_cards.values())):
         raise DeviceError(FORKED)
+    known = _cards.get(index)
+    if known is not None:
+        return known
     runtime, driver = check_gpu(index)
     with _lock:
         if index not in _cards:

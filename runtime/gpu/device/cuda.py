@@ -17,12 +17,12 @@ from vlang.errors import DeviceError
 from vlang.runtime.compile.nvrtc import Compiler, CupyCompiler, compile_cubin
 from vlang.runtime.gpu.device.arena import Arena, Block, budget_help
 from vlang.runtime.gpu.device.card import card_of
-from vlang.runtime.gpu.device.cuda_objects import CudaEvent, CudaKernel, CudaStream, Guard, Owner
+from vlang.runtime.gpu.device.cuda_objects import CudaEvent, CudaKernel, CudaStream, Guard, HostLocks, Owner
 from vlang.runtime.gpu.device.device import Buffer, Event, Kernel, Stream
-from vlang.runtime.gpu.device.results import result_array
+from vlang.runtime.gpu.device.results import expect_results, result_array
 from vlang.runtime.gpu.device.staging import LEAST
 from vlang.runtime.storage.ledger import ledger
-from vlang.runtime.storage.pagelock import PageLocks, address_of, process_locks
+from vlang.runtime.storage.pagelock import address_of, process_locks
 
 __all__ = ["CudaDevice"]
 
@@ -58,7 +58,10 @@ class CudaDevice:
         self._index = index
         self._modules: list[int] = []
         self._streams: list[CudaStream] = []
-        self._registered: list[NDArray[Any]] = []
+        self._queued = 0  # the number of operations so far
+        self._marked: tuple[int, list[CudaEvent]] = -1, []  # the operations before the last mark, and its events
+        self._drained = -1  # the number of operations before the last `drain`
+        self._locks = HostLocks(self._guard)
         self._launch, self._launch_together = driver.launchKernel, driver.launchCooperativeKernel
         self._free = card.free_memory()
         self._lane = card.lane()
@@ -130,6 +133,10 @@ class CudaDevice:
         """An uninitialised array in host memory, which is page-locked if possible."""
         return result_array(count, dtype)
 
+    def expect(self, sizes: Sequence[int]) -> None:
+        """Prepare host memory for results of `sizes` bytes, for later calls of `host`."""
+        expect_results(sizes, partial(self._runtime.setDevice, self._index))
+
     def malloc(self, nbytes: int) -> int | None:
         """Allocate memory from the card, for the arena (`arena.Source`)."""
         arena = self._arena
@@ -146,8 +153,13 @@ class CudaDevice:
             self._card.put_back(pointer, size)
 
     def mark(self) -> list[CudaEvent]:
-        """Record an event on each stream after the work queued so far, for the arena (`arena.Source`)."""
-        return [self._recorded(stream, _NO_TIMING) for stream in self._streams]
+        """Events on each stream after the work queued so far, for the arena (`arena.Source`).
+
+        The events are recorded once for all calls between which no work is queued.
+        """
+        if self._marked[0] != self._queued:
+            self._marked = self._queued, [self._recorded(stream, _NO_TIMING) for stream in self._streams]
+        return self._marked[1]
 
     def passed(self, mark: list[CudaEvent]) -> bool:
         """Whether the work before every event of a mark has ended, for the arena (`arena.Source`)."""
@@ -178,7 +190,7 @@ class CudaDevice:
         handle = self._handle(stream)
         with self._guard:
             self._runtime.memcpyAsync(address_of(array), pointer, array.nbytes, _DEVICE_TO_HOST, handle)
-            self._runtime.streamSynchronize(handle)
+            self._wait_for(handle)
 
     def copy(self, target: int, source: int, nbytes: int, stream: Stream | None = None) -> None:
         """Copy bytes from one device address to another."""
@@ -205,28 +217,15 @@ class CudaDevice:
     def register(self, array: NDArray[Any]) -> int:
         """Page-lock a host array in place; returns its address for kernels, or 0 if the system does not allow it."""
         _contiguous(array)
-        with self._guard:
-            address = process_locks().register(array)
-        if address:
-            self._registered.append(array)
-        return address
+        return self._locks.register(array)
 
     def unregister(self, array: NDArray[Any]) -> None:
         """Undo `register`, after the queued work of all streams has ended."""
-        for at, known in enumerate(self._registered):
-            if address_of(known) == address_of(array) and known.nbytes == array.nbytes:
-                del self._registered[at]
-                self.drain()
-                with self._guard:
-                    process_locks().unregister(array)
-                return
+        self._locks.unregister(array, self.drain)
 
     def keep_lock(self, array: NDArray[Any]) -> Callable[[], None]:
         """Let the page lock of a registered array outlive this object; returns the function that ends the lock."""
-        locks = process_locks()
-        with self._guard:
-            locks.register(array)
-        return partial(_unlock, locks, array, self._guard.kinds)
+        return self._locks.keep(array)
 
     # ------------------------------------------------------------------------ order
     def stream(self) -> CudaStream:
@@ -268,23 +267,31 @@ class CudaDevice:
     def synchronize(self, stream: Stream | None = None) -> None:
         """Wait on the host until all work of a stream has ended."""
         with self._guard:
-            self._runtime.streamSynchronize(self._handle(stream))
+            self._wait_for(self._main.handle if stream is None else _of(stream))
 
     def drain(self) -> None:
         """Wait on the host until all work of all streams has ended."""
+        if self._drained == self._queued:
+            return
         with self._guard:
             for stream in self._streams:
                 self._runtime.streamSynchronize(stream.handle)
+        self._drained = self._queued
+
+    def _wait_for(self, handle: int) -> None:
+        if self._drained != self._queued:
+            self._runtime.streamSynchronize(handle)
+            if len(self._streams) == 1:
+                self._drained = self._queued
 
     def _handle(self, stream: Stream | None) -> int:
-        if stream is None:
-            return self._main.handle
-        assert isinstance(stream, CudaStream)
-        return stream.handle
+        """The handle of a stream on which an operation is about to be queued."""
+        self._queued += 1
+        return self._main.handle if stream is None else _of(stream)
 
     def _recorded(self, stream: Stream, flags: int = 0) -> CudaEvent:
         event = CudaEvent(self._runtime, flags)
-        self._runtime.eventRecord(event.handle, self._handle(stream))
+        self._runtime.eventRecord(event.handle, _of(stream))
         return event
 
     # ------------------------------------------------------------------------ kernels
@@ -368,9 +375,7 @@ class CudaDevice:
             lost = False
         except DeviceError:
             lost = True
-        for array in self._registered:
-            with suppress(*kinds):
-                process_locks().unregister(array)
+        self._locks.close()
         for module in self._modules:
             with suppress(*kinds):
                 self._driver.moduleUnload(module)
@@ -385,13 +390,13 @@ class CudaDevice:
         with suppress(*kinds):
             if self._before != self._index:
                 self._runtime.setDevice(self._before)
-        self._registered, self._streams, self._modules = [], [], []
+        self._streams, self._modules, self._marked = [], [], (-1, [])
 
 
-def _unlock(locks: PageLocks, array: NDArray[Any], errors: tuple[type[Exception], ...]) -> None:
-    """Drop one reference to the page lock of an array, and ignore the given errors."""
-    with suppress(*errors):
-        locks.unregister(array)
+def _of(stream: Stream) -> int:
+    """The handle of a stream."""
+    assert isinstance(stream, CudaStream)
+    return stream.handle
 
 
 def _contiguous(array: NDArray[Any]) -> None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from types import TracebackType
 from typing import Any
 
-from vlang.runtime.gpu.device.faults import fault
+from numpy.typing import NDArray
 
-__all__ = ["CudaEvent", "CudaKernel", "CudaStream", "Guard", "Owner"]
+from vlang.runtime.gpu.device.faults import fault
+from vlang.runtime.storage.pagelock import address_of, process_locks
+
+__all__ = ["CudaEvent", "CudaKernel", "CudaStream", "Guard", "HostLocks", "Owner"]
 
 _STATIC = 48 << 10  # bytes of shared memory that a kernel may use without an attribute that allows more
 
@@ -82,6 +86,50 @@ class Guard:
                  trace: TracebackType | None) -> None:
         if isinstance(error, self.kinds):
             raise fault(error, self.gpu) from None
+
+
+class HostLocks:
+    """The host arrays that one run has page-locked."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        self._arrays: list[NDArray[Any]] = []
+
+    def register(self, array: NDArray[Any]) -> int:
+        """Page-lock an array; returns its address for kernels, or 0 if the system does not allow it."""
+        with self._guard:
+            address = process_locks().register(array)
+        if address:
+            self._arrays.append(array)
+        return address
+
+    def unregister(self, array: NDArray[Any], drain: Callable[[], None]) -> None:
+        """Undo `register`, after `drain` has waited for all queued work."""
+        for at, known in enumerate(self._arrays):
+            if address_of(known) == address_of(array) and known.nbytes == array.nbytes:
+                del self._arrays[at]
+                drain()
+                with self._guard:
+                    process_locks().unregister(array)
+                return
+
+    def keep(self, array: NDArray[Any]) -> Callable[[], None]:
+        """Let the page lock of a registered array outlive the run; returns the function that ends the lock."""
+        with self._guard:
+            process_locks().register(array)
+        return partial(_unlock, array, self._guard.kinds)
+
+    def close(self) -> None:
+        """Unlock all arrays."""
+        for array in self._arrays:
+            _unlock(array, self._guard.kinds)
+        self._arrays.clear()
+
+
+def _unlock(array: NDArray[Any], errors: tuple[type[Exception], ...]) -> None:
+    """Drop one reference to the page lock of an array, and ignore the given errors."""
+    with suppress(*errors):
+        process_locks().unregister(array)
 
 
 class Owner:

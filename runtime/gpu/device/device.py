@@ -107,6 +107,9 @@ class Device(Protocol):
     def host(self, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
         """Return an uninitialised array in host memory that is a fast target of `download`."""
 
+    def expect(self, sizes: Sequence[int]) -> None:
+        """Prepare host memory for the results of a run, whose sizes in bytes are `sizes`, for later calls of `host`."""
+
     def hand_over(self, buffer: Buffer, dtype: np.dtype[Any], count: int) -> Any:
         """Convert memory to an array of shape [count] that owns the memory and may outlive the device object.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 from collections.abc import Iterable
@@ -21,7 +22,7 @@ __all__ = [
 INSTALL = "pip install 'vlang[gpu]'"
 FORKED = ("this process was forked from one that had used a GPU, and CUDA does not work in such a process: start "
           "processes with multiprocessing.get_context(\"spawn\") or \"forkserver\", or run on the CPU (device=\"cpu\")")
-_NOT_STARTED, _TOO_OLD, _NO_DEVICE = 3, 35, 100  # CUDA status codes
+_SUCCESS, _NOT_STARTED, _TOO_OLD, _NO_DEVICE = 0, 3, 35, 100  # CUDA status codes
 
 
 @dataclass(frozen=True)
@@ -117,19 +118,33 @@ def check_gpu(index: int) -> tuple[Any, Any]:
 def open_early(indices: Iterable[int]) -> Thread:
     """Create the CUDA contexts of GPUs in another thread while the calling thread continues; returns the other thread.
 
-    Creating a context takes some tenths of a second, during which the driver does not hold the GIL. Errors are ignored
-    here, because later calls that use the GPU report them.
+    Creating a context takes some tenths of a second. Calls through ctypes do not hold the GIL meanwhile, and CuPy's do,
+    so that CuPy only finds contexts that exist. Errors are ignored here, because later calls that use the GPU report
+    them.
     """
     def work() -> None:
+        numbers = list(indices)
+        with suppress(Exception):
+            _retain(numbers)
         with suppress(Exception):
             runtime, _ = cuda()
-            for index in indices:
+            for index in numbers:
                 runtime.setDevice(index)
                 runtime.memGetInfo()  # needs the context, and so creates it
 
     thread = Thread(target=work, name="vlang-gpu", daemon=True)  # an early error of the command does not wait for it
     thread.start()
     return thread
+
+
+def _retain(indices: Iterable[int]) -> None:
+    """Create the primary contexts of GPUs, which the CUDA runtime uses, and keep them until the process ends."""
+    driver = ctypes.CDLL("libcuda.so.1")
+    if driver.cuInit(0) == _SUCCESS:
+        for index in indices:
+            device, context = ctypes.c_int(), ctypes.c_void_p()
+            if driver.cuDeviceGet(ctypes.byref(device), index) == _SUCCESS:
+                driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
 
 
 def gpus() -> list[Gpu]:

@@ -52,6 +52,7 @@ class Shelf:
 
     def __init__(self, device: str, trim: Callable[[], None] = lambda: None) -> None:
         self._device, self._trim = device, trim
+        self.held = 0  # bytes of all items that are not leaving; at least `idle`, and known without a lock
         self._runs = count()
         self._leaving: list[Item] = []  # in use; freed after the last use
         self._items: OrderedDict[tuple[int, Hashable], Item] = OrderedDict()  # least recently used first
@@ -98,6 +99,7 @@ class Shelf:
             if (owner, key) in self._items:  # the item was created again after a release
                 self._unlist([(owner, key)])
             self._items[owner, key] = item
+            self.held += item.nbytes
 
     def give_back(self, run: int) -> None:
         """End all uses of items by a run. All work of the run must have ended."""
@@ -162,6 +164,7 @@ class Shelf:
     def _unlist(self, keys: Iterable[tuple[int, Hashable]]) -> None:
         for key in keys:
             item = self._items.pop(key)
+            self.held -= item.nbytes
             if item.users:
                 self._leaving.append(item)
             else:

@@ -37,7 +37,8 @@ class GpuCopies:
         self._kept: list[_Copy] = []
 
     def keep(self, slots: Sequence[str]) -> object:
-        """Copy vertex arrays. Returns the copy, which `forget` frees, or None if there is no memory for it."""
+        """Copy vertex arrays. Returns the copy, which `forget` frees, or None if the device has no memory for a copy.
+        """
         machine, buffers = self._machine, list[Buffer]()
         for slot in slots:
             source, nbytes = machine.extent(slot)

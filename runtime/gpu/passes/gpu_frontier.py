@@ -54,6 +54,10 @@ class Arena:
         """The device address of a piece; 0 if there is no piece with this name."""
         return self._buffer.pointer + self._at[name] if name in self._at else 0
 
+    def end(self, name: str) -> int:
+        """The device address at which the next piece begins; pieces follow each other in the order of the sizes."""
+        return self[name] + _rounded(self._sizes[name])
+
     def fill(self, name: str, byte: int = 0) -> None:
         """Set every byte of a piece."""
         if self._sizes[name]:
@@ -86,18 +90,28 @@ class Control:
         """The device address of the records."""
         return self.pointer + 8 * len(CONTROL)
 
-    def start(self, values: Mapping[str, int | float]) -> None:
+    def start(
+        self, values: Mapping[str, int | float], before: NDArray[np.uint64] | None = None, until: int | None = None
+    ) -> None:
         """Set words of the state by name, and clear all other words and the records.
 
         The records must be cleared because `fetch` may read records that the last launch did not write.
+
+        Args:
+            values: the values by name.
+            before: words to store in front of the state, in the same copy; None for no words.
+            until: the end of memory behind the records to clear with them; None to clear only the records.
         """
         words = self._words[: len(CONTROL)]
-        self._device.fill(self.records, self._words.nbytes - words.nbytes, 0)
+        self._device.fill(self.records, (until or self.pointer + self._words.nbytes) - self.records, 0)
         words[:] = 0
         for name, value in values.items():
             at = CONTROL.index(name)
             words[at : at + 1].view(np.float64 if name in _FLOATS else np.uint64)[0] = value
-        self._device.upload(self.pointer, words)
+        if before is None:
+            self._device.upload(self.pointer, words)
+        else:
+            self._device.upload(self.pointer - before.nbytes, np.concatenate((before, words)))
 
     def at(self, name: str) -> int:
         """The device address of a word."""

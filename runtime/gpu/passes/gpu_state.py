@@ -53,7 +53,7 @@ class GpuState:
         self._mirror = np.zeros(words + _STATS, dtype=np.uint64)
         self._frame = device.allocate(self._mirror.nbytes, "the frame")
         self._mirror[SLOT_STATS] = self.stats
-        device.upload(self._frame.pointer, self._mirror)
+        self._there = False  # whether the frame was written, in one copy before the first kernel
         self._dirty: dict[int, int] = {}
         self._stale = False
         self._allocate({"vertices": n, "blocks": blocks, "one": 1})
@@ -168,6 +168,10 @@ class GpuState:
 
     def flush(self) -> None:
         """Write pending values of the host to the frame in device memory."""
+        if not self._there:
+            self.device.upload(self._frame.pointer, self._mirror)
+            self._there = True
+            self._dirty.clear()
         pairs = list(self._dirty.items())
         self._dirty.clear()
         for at in range(0, len(pairs), _PAIRS):
@@ -227,7 +231,6 @@ class GpuState:
         """A copy of an array in host memory; waits until the queued kernels have ended."""
         result = self.device.host(self.lengths[slot], self.dtypes[slot])
         if len(result):
-            self.flush()
             self.device.download(result, self.pointer(slot))
         return result
 

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from vlang.records import dataclass
+from vlang.runtime.compile.cachedir import cache_dir
 from vlang.runtime.compile.kept import key_of, read_entry, write_entry
 from vlang.runtime.gpu.device.device import Device, Kernel
 from vlang.runtime.gpu.topology.transfers import Link
@@ -81,6 +82,9 @@ class Rates:
         return Link(self.start, 1 / self.copied, 1 / self.direct, 1 / self.touched)
 
 
+_read: dict[tuple[Path | None, str, str], Rates] = {}
+"""The rates that this process has read, by cache directory, name and architecture of the device."""
+
 REFERENCE = Rates()
 """The rates of the H200 on which the constants of loops were tuned."""
 
@@ -101,9 +105,12 @@ def rates_of(device: Device, text: str, edges: int) -> Rates:
     """
     if edges < MEASURED_FROM:
         return REFERENCE
+    at = (cache_dir(), device.info.name, device.info.architecture)
+    if at in _read:
+        return _read[at]
     known = kept_rates(device.info.name, device.info.architecture)
     if known is not None:
-        return known
+        return _read.setdefault(at, known)
     try:
         with step("measuring", "the rates of this GPU"):
             measured = measure_rates(device, text)

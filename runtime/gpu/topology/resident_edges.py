@@ -17,7 +17,7 @@ from vlang.runtime.gpu.topology.resident import Resident
 from vlang.runtime.gpu.topology.sides import DiskSide, Side
 from vlang.runtime.plan.plan import THREADS
 
-__all__ = ["Prepare", "ResidentEdges", "upload_own", "upload_tables"]
+__all__ = ["Prepare", "ResidentEdges", "hold_own", "make_own", "upload_own", "upload_tables"]
 
 Prepare = Callable[[str, int, Sequence[int], Stream | None], None]
 """A function (name, blocks, arguments, stream) that queues a kernel that is not a template."""
@@ -68,6 +68,61 @@ def upload_own(device: Device, at: int, layout: Footprint, tables: Mapping[str, 
         block[layout.own[name] :][: array.nbytes] = array.reshape(-1).view(np.uint8)
     if len(block):
         device.upload(at, block)
+
+
+def make_own(
+    device: Device, at: int, layout: Footprint, make: Callable[[int], Mapping[str, Table]]
+) -> tuple[int, Mapping[str, Table]]:
+    """Make the tables of a run and write them to a device address; returns the address and the tables.
+
+    Args:
+        device: the device.
+        at: the device address.
+        layout: the layout of the tables.
+        make: makes the tables for their device address.
+    """
+    tables = make(at)
+    upload_own(device, at, layout, tables)
+    return at, tables
+
+
+def hold_own(
+    device: Device, parts: Resident, side: Side, uses: Mapping[str, Use], layout: Footprint,
+    addresses: tuple[Hashable, ...], what: str, make: Callable[[int], Mapping[str, Table]],
+) -> tuple[int, Mapping[str, Table]] | None:
+    """Find the tables of a run that an earlier run left on the device, or write them.
+
+    Kernels only read these tables if all edges are on the device, so runs share them.
+
+    Args:
+        device: the device.
+        parts: the parts of the graph that the run uses on the device.
+        side: the edges; the tables are kept with them on the host as well.
+        uses: the arrays that passes read, by name of the `Use`.
+        layout: the layout of the tables.
+        addresses: the device addresses that the tables contain, besides their own.
+        what: the name of the tables.
+        make: makes the tables for their device address.
+
+    Returns:
+        The device address, and the tables by name of the `Use`; None if edges are streamed, or the shards of
+        a `Use` are not kept.
+    """
+    rules = [use.sharding.key for use in uses.values() if use.sharding]
+    if None in rules or not layout.resident:
+        return None
+    key = (side.kind, "rows", layout.cut.key, *addresses, *rules,
+           *((name, use.columns, use.sharding is not None) for name, use in uses.items()))
+    at = parts.hold(key, layout.own_bytes, what, None)
+    known: dict[int, Mapping[str, Table]] = side.derived(("rows", key), dict)
+    if at not in known:
+        known.clear()  # the tables at another address were freed, or are on another device
+        known[at] = make(at)
+    tables = known[at]
+    if parts.missing(key):
+        upload_own(device, at, layout, tables)
+        parts.filled(key)
+    return at, tables
 
 
 class ResidentEdges:

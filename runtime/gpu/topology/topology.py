@@ -26,7 +26,7 @@ from vlang.runtime.gpu.topology.cut import Part, long_rows
 from vlang.runtime.gpu.topology.footprint import Stored, Use, footprint, stored_arrays
 from vlang.runtime.gpu.topology.page_rows import Table, make_table
 from vlang.runtime.gpu.topology.resident import Resident
-from vlang.runtime.gpu.topology.resident_edges import Prepare, ResidentEdges, upload_own, upload_tables
+from vlang.runtime.gpu.topology.resident_edges import Prepare, ResidentEdges, hold_own, make_own, upload_tables
 from vlang.runtime.gpu.topology.sides import DiskSide, Side, arriving_pages
 from vlang.runtime.gpu.topology.slots import Slot, Slots
 from vlang.runtime.gpu.topology.transfers import Link, Traffic, Transfer
@@ -143,27 +143,30 @@ class Topology:
     def _at(self, name: str) -> int:
         """The device address of a table."""
         layout = self.layout
-        return self._tables_at + layout.tables[name] if name in layout.tables else self._own.pointer + layout.own[name]
+        return self._tables_at + layout.tables[name] if name in layout.tables else self._own_at + layout.own[name]
 
     # ------------------------------------------------------------------------------ opening
     def _open(self, uses: Mapping[str, Use], streams: int) -> None:
-        """Find or copy the tables.
-
-        If the edges are resident, also find or copy the edges; otherwise create slots and streams.
-        """
-        layout, rows, what = self.layout, long_rows(self.side), f"tables of {self._what}"
+        """Find or copy the tables and, if they are resident, the edges; otherwise create slots and streams."""
+        layout, rows = self.layout, long_rows(self.side)
         self.segment_count, self.long_count = len(rows.segments), len(rows.longs)
         self._tables_at = self._parts.hold(
-            (self.kind, "tables", layout.cut.key), layout.shared_bytes, what,
+            (self.kind, "tables", layout.cut.key), layout.shared_bytes, f"tables of {self._what}",
             partial(upload_tables, self.device, self._prepare, self.side, layout, self.parts))
-        self._own = self.device.allocate(layout.own_bytes, what)
-        self._buffers.append(self._own)
         if self.resident:
             self._edges.hold(uses, layout.cut.key)
         self._open_slots(streams)
-        self._tables = {name: make_table(name, use, layout, self._arrays, self._at, self._edges.at, self._addresses)
-                        for name, use in uses.items()}
-        upload_own(self.device, self._own.pointer, layout, self._tables)
+        def make(own: int) -> Mapping[str, Table]:
+            self._own_at = own
+            return {name: make_table(name, use, layout, self._arrays, self._at, self._edges.at, self._addresses)
+                    for name, use in uses.items()}
+
+        what, addresses = f"rows of {self._what}", (self._tables_at, *self._edges.at.items())
+        held = hold_own(self.device, self._parts, self.side, uses, layout, addresses, what, make)
+        if held is None:
+            self._buffers.append(self.device.allocate(layout.own_bytes, what))
+            held = make_own(self.device, self._buffers[-1].pointer, layout, make)
+        self._own_at, self._tables = held
         if not self.resident:
             self.device.synchronize()  # copies of pages do not wait for earlier work, so the host waits here
         elif isinstance(self.side, Adjacency):
@@ -395,11 +398,8 @@ class Topology:
     def close(self) -> None:
         """Free all memory after the queued work has ended. A second call does nothing."""
         if self._addresses:
-            self.device.synchronize()
-            for stream in (*self._streams, self._cached) if self._streams else ():
-                self.device.synchronize(stream)
-            for key in self._addresses:
-                source = self._arrays[key].source
+            self.device.drain()
+            for source in [self._arrays[key].source for key in self._addresses]:
                 if source is not None:
                     self.device.unregister(source)
             self._addresses.clear()

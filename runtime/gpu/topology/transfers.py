@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.records import dataclass
-from vlang.runtime.threads.moved import Moved
+from vlang.runtime.threads.moved import NOTHING, Moved
 
 __all__ = ["HOST_PAGE", "ROW_ENDS", "Link", "Marks", "Packing", "Traffic", "Transfer", "worth_copying"]
 
@@ -109,6 +109,8 @@ class Traffic:
 
     def moved(self) -> Moved:
         """Return the counts under their names in the history of a run."""
+        if not (self.copied or self.direct or self.hits or self.copies or self.packed or self.read):
+            return NOTHING
         return Moved(bytes_copied=self.copied, bytes_in_place=self.direct, pages_cached=self.hits,
                      pages_copied=self.copies, pages_packed=self.packed, pages_in_place=self.read)
 

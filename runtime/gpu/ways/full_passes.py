@@ -84,16 +84,18 @@ class FullPasses:
         If memory is short, execution ways that need additional memory are not used. Raises OutOfMemory.
         """
         machine = self.machine
-        tries = list(attempts(machine.known_ways, machine.plan.loops, machine.graph, machine.options))
-        for ways in tries:
+        short: OutOfMemory | None = None
+        for ways in attempts(machine.known_ways, machine.plan.loops, machine.graph, machine.options):
             machine.ways = ways
             try:
                 self._open()
                 break
-            except OutOfMemory:
-                if ways is tries[-1]:
-                    raise
+            except OutOfMemory as error:
+                short = error
                 self.close()
+        else:
+            assert short is not None
+            raise short
         self._load()
 
     def shortfalls(self) -> tuple[str, ...]:

@@ -48,9 +48,14 @@ def _sharding(machine: GpuMachine, stage: StageSpec) -> Sharding | None:
     assert stage.domain is not None
     if not gpu.cell or options.kernel not in ("auto", "edge"):
         return None
-    rows = whole_rows(machine.side(stage.domain))
-    choice = choose_kernel(gpu, rows.vertices, rows.edges, options.kernel, options.deterministic, rows=rows)
-    if choice.template != "pull_shards":
+    side = machine.side(stage.domain)
+
+    def sharded() -> bool:
+        rows = whole_rows(side)
+        choice = choose_kernel(gpu, rows.vertices, rows.edges, options.kernel, options.deterministic, rows=rows)
+        return choice.template == "pull_shards"
+
+    if not side.derived(("sharded", gpu, options.kernel, options.deterministic), sharded):
         return None
     shared, asked = machine.device.info.shared, options.replication
     rule = DEFAULTS[class_of(gpu)]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from vlang.options import Options
@@ -193,14 +194,16 @@ def frontier_sizes(stage: StageSpec, n: int, edges: int, paged: bool = True) -> 
     assert stage.gpu is not None
     bits = 4 * -(-n // 32)
     queue = 8 * entries_of(n, edges)
-    sizes = {"queues[0]": queue, "queues[1]": queue, "bits[0]": bits, "bits[1]": bits, "control": Control.bytes(_ROWS),
-             "table": 8 * len(TABLE)}
+    sizes = {"table": 8 * len(TABLE), "control": Control.bytes(_ROWS), "bits[0]": bits, "bits[1]": bits}
+    sizes |= {"touched_bits": bits} if stage.gpu.push == "cells" else {}
+    sizes |= {"far_bits": bits} if by_priority(stage) else {}
+    sizes |= {"queues[0]": queue, "queues[1]": queue}  # all pieces before the queues are set in two operations
     if paged:
         sizes["sorted"] = queue
     if stage.gpu.push == "cells":
-        sizes |= {"touched": 4 * n, "touched_bits": bits}
+        sizes |= {"touched": 4 * n}
     if by_priority(stage):
-        sizes |= {"far[0]": 4 * n, "far[1]": 4 * n, "far_bits": bits}
+        sizes |= {"far[0]": 4 * n, "far[1]": 4 * n}
     return sizes
 
 
@@ -252,12 +255,12 @@ class PushLoop(CountedLoop):
         returns = full and stage.notify is not None and not self._priority and not self._uniform
         self._full_from = sent.edges * costs.full // costs.push + 1 if returns else NEVER  # edges of a frontier
         self._leave = min(self._full_from, NEVER if self._uniform else sent.leave)
-        machine.device.upload(self._arena["table"], table_words(self._table(sent, pull)))
+        self._words = table_words(self._table(sent, pull))
         self._paged = PagedPush(machine, stage, self._out_kind,
                                 {name: self._arena[name] for name in ("table", "queues[0]", "queues[1]", "sorted")},
                                 self._control, self._priority)
         self._shared = desk_bytes(WALKING)
-        self._begun = False
+        self._begun = self._met = False  # `_met`: whether blocks have met at the barrier of an earlier launch
         self._large = self._paged_only  # whether the host must run the next superstep
         machine.in_place(stage, True)
 
@@ -322,10 +325,10 @@ class PushLoop(CountedLoop):
         """Build the first frontier: all vertices with a value to push."""
         self._begun = True
         least = (1 << 64) - 1
-        self._control.start({"least[0]": least, "least[1]": least, "start": least, "bound": float("-inf")})
-        for name in ("bits[0]", "bits[1]", *(("far_bits",) if self._priority else ()),
-                     *(("touched_bits",) if self._gpu.push == "cells" else ())):
-            self._arena.fill(name)
+        table = np.zeros((self._control.pointer - self._arena["table"]) // 8, np.uint64)
+        table[: len(self._words)] = self._words
+        self._control.start({"least[0]": least, "least[1]": least, "start": least, "bound": float("-inf")}, table,
+                            self._arena["queues[0]"])
         self._open()
         self._frontier(FROM_START, self._priority)
         if self._large:
@@ -347,7 +350,9 @@ class PushLoop(CountedLoop):
 
     def _walk(self, most: int) -> list[Done]:
         machine, struct = self._machine, self._gpu.struct
-        self._control.clear("arrived", "arrived")
+        if self._met:
+            self._control.clear("arrived", "arrived")
+        self._met = True
         blocks = max(1, machine.resident("traverse", struct, (self._priority,), WALKING, self._shared))
         machine.launch("traverse", struct, (self._priority,), blocks, (machine.frame, self._arena["table"], most),
                        shared=self._shared, threads=WALKING, cooperative=True)

@@ -70,7 +70,9 @@ def _labels(path: str, ids: NDArray[Any]) -> list[str]:
 
 
 def _attribute(path: str, text: str) -> str:
-    """A quoted value of an attribute. Line ends and tabs become references, because parsers turn them into blanks."""
+    """A quoted value of an attribute. Line ends and tabs become references, because parsers turn line ends and tabs
+    into blanks.
+    """
     return quoteattr(_known(path, text), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
 
 

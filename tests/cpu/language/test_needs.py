@@ -44,7 +44,9 @@ def graph(name: str) -> Graph:
 @pytest.mark.parametrize("name", WRONG)
 @pytest.mark.parametrize("word", TAKES)
 def test_which_graphs_are_taken(word: str, name: str) -> None:
-    """The CPU accepts the same graphs as the interpreter. The plan for a GPU has the same step."""
+    """The CPU accepts the same graphs as the interpreter. The plan for a GPU also has the step that checks the
+    requirement.
+    """
     program = compile(text(word))
     reference = ref_graph(3, *WRONG[name])
     if name in TAKES[word]:

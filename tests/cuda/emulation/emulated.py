@@ -198,6 +198,9 @@ class EmulatedDevice:
         """Return an uninitialised array."""
         return np.empty(count, dtype)
 
+    def expect(self, sizes: Sequence[int]) -> None:
+        """Do nothing."""
+
     def free(self, buffer: Buffer) -> None:
         """Free memory. The memory becomes inaccessible once the work queued now is done."""
         assert isinstance(buffer, EmulatedBuffer)

@@ -26,9 +26,10 @@ UNITS = [Unit(0, 2, 0, 5, 40), Unit(2, 3, 5, 9, 20), Unit(3, 6, 9, 10, 60), Unit
 
 
 @cache
-def streamed(name: str, graph: str) -> dict[str, Any]:
+def streamed(name: str, graph: str, mode: str = "pull") -> dict[str, Any]:
     """Return options with the least memory in which full passes stream their pages."""
-    options: dict[str, Any] = {"page_size": 4096 if graph == "long" else 256, "mode": "pull", "kernel": "thread"}
+    options: dict[str, Any] = {"page_size": 4096 if graph == "long" else 256, "mode": mode, "kernel": "thread",
+                               "transfer": "pages"}
     return {**options, "gpu_memory": least_memory(name, graph, **options)}
 
 
@@ -60,6 +61,15 @@ def test_results(name: str, graph: str) -> None:
         if asked == "1/1":
             assert result.moved.pages_copied < pages, "the CPU's pages are not copied"
         assert result.choices["dispatch"] == asked
+
+
+@needs_compiler
+def test_flags_of_notify_pull() -> None:
+    """Vertices of the CPU notify their receivers: after a full pass, a superstep runs over lists of receivers."""
+    result = run("sssp", "skewed", dispatch="1/2", **streamed("sssp", "skewed", "notify-pull"))
+    assert_right("sssp", "skewed", result)
+    assert [row.mode for row in result.history][:2] == ["pull", "notify-pull"]
+    assert split(result)[0] > 0
 
 
 @needs_compiler

@@ -1,4 +1,5 @@
-"""Supersteps over few vertices copy only the pages that they need. Every method to read a page gives the same result.
+"""Supersteps over few vertices copy only the pages that they need. Every way in which a kernel reads a page gives the
+same result.
 """
 
 from __future__ import annotations

@@ -76,7 +76,8 @@ def test_small_tables(monkeypatch: pytest.MonkeyPatch, places: int) -> None:
 
 
 def test_the_edges_are_not_sorted(tmp_path: Path) -> None:
-    """The GPU gets the edges in the order of the file. A list that is made from adjacency lists gives the same results.
+    """The GPU gets the edges in the order of the file. A list that is made from adjacency lists gives the same results
+    as a list in the order of the file.
     """
     rng = np.random.default_rng(20261124)
     src, dst = rng.integers(0, 90, (2, 700))

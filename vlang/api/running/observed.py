@@ -34,7 +34,7 @@ class _Called:
     def rounds(self, ran: Supersteps) -> None:
         """Call the function with each round.
 
-        If the function itself runs a program, the rounds of that run are not reported to it.
+        If the function itself runs a program, the rounds of this inner run are not reported to the function.
         """
         with unreported():
             for one in rounds_of(ran.loop, ran.first, ran.seconds, ran.done, ran.moved):

@@ -57,7 +57,9 @@ def starts_ranks(options: Options) -> bool:
 
 
 def explained_ranks(cluster: int | str) -> int:
-    """The number of ranks that the option `cluster` names. Raises BindError if only a job or Ray cluster knows it."""
+    """The number of ranks that the option `cluster` names. Raises BindError if only a job or a Ray cluster knows the
+    number of ranks.
+    """
     found = cluster if isinstance(cluster, int) else ray_address(cluster).ranks if is_ray(cluster) else None
     if found is None:
         raise BindError(f"cluster={cluster!r} does not say how many ranks there are; give the number, cluster=4, or "

@@ -38,8 +38,8 @@ def broken_triples(
         n: the number of values, at most 256.
 
     Returns:
-        Three arrays of equal length: the places of a, b and c in `values`, for every such b and c. None if f is
-        associative for all operands with known results.
+        Three arrays of equal length: the places of a, b and c in `values`, for every b and c for which the two results
+        differ. None if f is associative for all operands with known results.
     """
     every = np.arange(n)
     inner, unknown = join(at(values, np.repeat(every, n)), at(values, np.tile(every, n)))

@@ -36,6 +36,11 @@ __all__ = ["command", "warn"]
 class _Run(RunCommand):
     """The command `run`. The help also describes the program, if the command line names a program."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing:
+            _open_gpus(args)  # first, because reading the other options loads the compiler
+        return super().parse_args(ctx, args)
+
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         name = ctx.params.get("program")
         if name:
@@ -79,7 +84,6 @@ def command(
         say(ctx.get_help())
         return
     cluster, restarts = given.pop("cluster"), given.pop("restarts")
-    _open_gpus(given.get("device"))
     if cluster is not None or restarts is not None:
         start_asked(cluster, restarts, given["checkpoint"])
     given |= {"cluster": cluster, "restarts": restarts} if is_ray(cluster) else {}
@@ -261,10 +265,11 @@ def _place(program: Program, graph: Graph, options: dict[str, Any], keywords: di
         note(found.text)
 
 
-def _open_gpus(device: str | None) -> None:
-    """Begin to open the GPUs that `device` names, while this thread loads the compiler and reads the graph."""
-    names = device_names(device) if device else ()
-    numbers = [name.partition(":")[2] or "0" for name in names if name.partition(":")[0] == "gpu"]
+def _open_gpus(args: list[str]) -> None:
+    """Begin to open the GPUs that `--device` names, while this thread loads the compiler and reads the graph."""
+    after = args.index("--device") + 1 if "--device" in args else len(args)
+    device = next((word.partition("=")[2] for word in args if word.startswith("--device=")), "".join(args[after:][:1]))
+    numbers = [name.partition(":")[2] or "0" for name in device_names(device) if name.partition(":")[0] == "gpu"]
     if numbers and all(number.isdecimal() for number in numbers):
         from vlang.runtime.gpu.device.gpus import open_early  # start-up
 

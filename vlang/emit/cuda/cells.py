@@ -1,7 +1,7 @@
 """Cells: memory in which contributions to one vertex are joined by unified operations (vlang.emit.cuda.unified).
 
 Every component of an accumulator has its own cell, with one exception: the two components of a pair share a word if
-each has at most 32 bits. The order of such words is the order of the pairs. Under max, vertex numbers are stored
+each has at most 32 bits. Words that hold pairs have the order of the pairs. Under max, vertex numbers are stored
 increased by 1, so that `none` wraps to 0 and is the least number.
 """
 

@@ -29,7 +29,7 @@ def weak(type_: Type) -> bool:
 def meet(a: Type, b: Type) -> Type:
     """Return the common type of two values that are compared, or of the two alternatives of a conditional.
 
-    Raises TypeError for values without a common type; the checker has excluded them.
+    Raises TypeError for values without a common type; the checker has excluded such values.
     """
     found = unified(a, b)
     if found is None:

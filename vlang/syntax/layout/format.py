@@ -27,8 +27,8 @@ _FARTHEST_IF = 8  # spaces that may be inserted to align the `if` of initial val
 def format_text(text: str, filename: str = "<text>") -> str:
     """The text in canonical layout, with the same tokens and comments.
 
-    A text that has the canonical layout stays as it is. A text that parses is formatted even if the checker refuses it.
-    A text that Lark refuses although recovery finds no problem (an indented line has only a `\\`) is returned
+    A text that has the canonical layout stays as it is. A text that parses is formatted even if the checker refuses the
+    program. A text that Lark refuses although recovery finds no problem (an indented line has only a `\\`) is returned
     unchanged.
 
     Raises ProgramError with the syntax errors of a text that does not parse.
