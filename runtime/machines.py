@@ -107,7 +107,7 @@ def open_machine(
     try:
         with _on_gpu(plan_for, graph, options, choice.device, placement) as (machine, reading):
             yield Opened(machine, machine.plan, choice.name, choice.reason, placement, reading,
-                         machine.passes.streamed, machine.passes.shortfalls)
+                         machine.passes.streamed, machine.passes.notes)
     finally:
         choice.device.close()
 

@@ -215,6 +215,23 @@ class Options:
         "choice", "auto|pages|direct|compact",
         "How supersteps over few vertices reach edges in host memory: by cost, as whole pages, read where they lie, or "
         "(pushes only) as rows that the CPU gathers.", devices="gpu", research=True))
+    chooser: str = field(default="cpu", metadata=_about(
+        "choice", "cpu|gpu",
+        "Where transfer=auto compares the costs of the pages that a frontier needs: on the CPU, or by a kernel on the "
+        "GPU, of which the CPU reads the choices only. Never changes a result.", devices="gpu", research=True))
+    combine: str = field(default="1", metadata=_about(
+        "choice", "1|2|4|8|16",
+        "The most adjacent pages that a push copies and processes as one task, with one launch. Never changes a "
+        "result.", devices="gpu", research=True))
+    page_order: str = field(default="auto", metadata=_about(
+        "choice", "auto|hubs|values",
+        "The order of pages in supersteps that push in place: auto, pages on the GPU first; hubs, pages with the "
+        "largest degrees first; values, pages with the best active values first (rule O). An error where no loop "
+        "may. Never changes a result.", devices="gpu", research=True))
+    loaded: str = field(default="once", metadata=_about(
+        "choice", "once|twice",
+        "How often a superstep that pushes in place processes a page that it has copied; twice: vertices that were "
+        "found push at once. An error where no loop may. Never changes a result.", devices="gpu", research=True))
     dispatch: str = field(default="gpu", metadata=_about(
         "dispatch", "gpu|alpha|K/P",
         "Who takes streamed pages in a full pass: gpu, the GPU alone; alpha, GPU and CPU together, by measured times; "

@@ -23,7 +23,10 @@ ROOT = Path(__file__).resolve().parents[2]
 MUST = 1.02
 WORKS = (("pagerank", "kron:16", 4), ("pagerank", "kron:17", 2), ("pagerank", "kron:18", 1), ("bfs", "kron:16", 8),
          ("bfs", "kron:17", 4), ("bfs", "kron:18", 2), ("sssp", "kron:18,weights=1..255", 1),
-         ("components", "kron:18", 2), ("pagerank", "rmat:8", 50), ("bfs", "rmat:8", 50))  # fmt: skip
+         ("components", "kron:18", 2), ("pagerank", "rmat:8", 50), ("bfs", "rmat:8", 50),
+         ("sssp", "kron:16,weights=1..255", 2), ("components", "kron:16", 8), ("triangles", "kron:16", 1),
+         ("pagerank", "grid:500x500", 4), ("bfs", "grid:500x500", 4), ("components", "grid:500x500", 4),
+         ("sssp", "grid:500x500,weights=1..255", 1))  # fmt: skip
 _SIDE = """
 import json, sys, time
 sys.path.insert(0, sys.argv[1])

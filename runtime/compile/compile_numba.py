@@ -16,6 +16,7 @@ from numba.core.errors import NumbaError
 
 from vlang.errors import InternalError
 from vlang.runtime.compile.front_end import OPTIONS, link
+from vlang.runtime.compile.lean_passes import shortcuts
 from vlang.runtime.compile.llvm import target_machine
 
 __all__ = ["Compiler"]
@@ -85,7 +86,7 @@ class Compiler:
             args: the argument types, such as "u32*".
             symbol: the name of the function in the object code.
         """
-        with _without_collections(), _compiling():
+        with _without_collections(), _compiling(), shortcuts():
             code: bytes = _with_room(self._object_code, name, result, args, symbol)
         return code
 

@@ -16,17 +16,19 @@ from typing import Any
 from numba.core import codegen, compiler, typed_passes, untyped_passes
 from numba.core.compiler_machinery import PassManager
 
+from vlang.runtime.compile.lean_passes import Canonical, LeanSSA, LeanStripPhis
+
 __all__ = ["OPTIONS", "FrontEnd", "link"]
 
 _PASSES: tuple[tuple[Any, str], ...] = (
     (untyped_passes.TranslateByteCode, "byte code to numba's IR"),
     (untyped_passes.FixupArgs, "arguments"),
-    (untyped_passes.IRProcessing, "blocks and variables"),
+    (Canonical, "blocks"),
     (untyped_passes.RewriteSemanticConstants, "constants"),
     (untyped_passes.GenericRewrites, "constant indices of tuples"),
-    (untyped_passes.ReconstructSSA, "single assignments"),
+    (LeanSSA, "single assignments"),
     (typed_passes.NopythonTypeInference, "types"),
-    (typed_passes.PreLowerStripPhis, "phi nodes"),
+    (LeanStripPhis, "phi nodes"),
     (typed_passes.IRLegalization, "deletions"),
     (typed_passes.NativeLowering, "LLVM text"),
     (typed_passes.NoPythonBackend, "result"),
@@ -71,6 +73,14 @@ class _Library(codegen.JITCodeLibrary):
 
     The text is not optimised, except that local variables are moved from memory to registers.
     """
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        """Move local variables to registers. numba prepares LLVM's passes for each declaration, too, in vain."""
+        ll_module.data_layout = self._codegen._data_layout
+        for function in ll_module.functions:
+            if not function.is_declaration:
+                passes, builder = self._codegen._function_pass_manager()
+                passes.run(function, builder)
 
     def finalize(self) -> None:
         """Mark the library as complete; no machine code is generated."""

@@ -271,6 +271,16 @@ def prefetch(context: Any, pointer: Any, index: Any) -> Any:
 
 
 @intrinsic
+def halves(context: Any, pointer: Any) -> Any:
+    """`halves(p)`: the memory at a pointer to u64 as u32."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], ir.IntType(32).as_pointer())
+
+    return types.CPointer(types.uint32)(pointer), generate
+
+
+@intrinsic
 def fence(context: Any) -> Any:
     """`fence()`: a thread that sees a write made after the fence sees all writes made before the fence."""
 

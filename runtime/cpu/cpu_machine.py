@@ -16,6 +16,7 @@ from vlang.runtime.cpu.paged.source import PageSource, source_of
 from vlang.runtime.cpu.passes.freedoms import PLAIN, Freedoms
 from vlang.runtime.cpu.passes.levels import LastLevels, ListedSweep
 from vlang.runtime.cpu.passes.passes import Passes
+from vlang.runtime.cpu.prepared import is_prepared, remember
 from vlang.runtime.cpu.ways.cpu_way import FULL, CpuWay
 from vlang.runtime.cpu.ways.ways import WAYS
 from vlang.runtime.engine.machine import Loop, Start, Stats, Values
@@ -75,11 +76,12 @@ class CpuMachine:
         if windows is not None:  # other modes need lists of vertices in memory
             options = replace(options, mode="pull")
         self._plan, self._graph, self.options, self._ring = plan, graph, options, ring
-        for way in self.ways:
+        self._kernels = load_kernels(plan.text, plan.exports)
+        prepared = is_prepared(plan, graph, options, self._kernels, type(self))
+        for way in () if prepared else self.ways:
             problem = way.problem(plan, graph, options)
             if problem:
                 raise BindError(problem)
-        self._kernels = load_kernels(plan.text, plan.exports)
         domains = {stage.side for stage in plan.stages if stage.side}
         source = self.source(graph, options.page_size or DEFAULT_PAGE_SIZE, ring)
         pages = {kind: source.pages(kind) for kind in sorted(domains)}
@@ -102,7 +104,9 @@ class CpuMachine:
             for slot, array in (("ids:dense", graph.order.dense), ("ids:internal", graph.order.internal)):
                 if slot in plan.slots:
                     self.state.put(slot, array)
-        self._prepare({kind for kind, count in segments.items() if count})
+        if not prepared:
+            self._prepare({kind for kind, count in segments.items() if count})
+            remember(plan, graph, options, self._kernels, type(self))
         self._cpu = freedoms.cpu(options.threads)
         self._cpu.prepare(graph.n + graph.m)
         self._stats, self._blocks = Stats(), -(-graph.n // BLOCK)

@@ -120,7 +120,7 @@ def place(plan: Plan, graph: Graph, options: Options) -> Placement:
     threads = options.threads or available_threads()
     streamed, reading = _need(plan, here, options), max(page_sizes(stored, ("in",)))
     whole = _need(plan, replace(here, streamed=False, built=frozenset({"in"}), reading=reading), options).peak
-    whole += _scratch(plan, _bounded_rows(stored), threads)
+    whole += _scratch(plan, _bounded_rows(stored), threads, here.n)
     if merging > _free(limit, here):
         graph.order_to_file()
     if merging > _free(limit, here):  # the sizes of merged pages are not known before the merge
@@ -225,13 +225,17 @@ def _converted(plan: Plan, stored: StoredEdges) -> int:
     return most
 
 
-def _scratch(plan: Plan, longest: Callable[[str], int], threads: int) -> int:
+def _scratch(plan: Plan, longest: Callable[[str], int], threads: int, vertices: int = 0) -> int:
     """The bytes of the structures that hold all contributions of a vertex: one set of structures per worker.
 
-    `longest` returns the number of edges of the longest row of an adjacency direction.
+    Args:
+        plan: the program.
+        longest: returns the number of edges of the longest row of an adjacency direction.
+        threads: the number of workers.
+        vertices: the number of vertices if edges are in memory; 0 for streamed edges, which have no direct tables.
     """
     sides = [(stage.structures, stage.side) for stage in plan.stages if stage.structures and stage.side is not None]
-    return sum(8 * threads * words_of(structures, longest(side)) for structures, side in sides)
+    return sum(8 * threads * words_of(structures, longest(side), vertices) for structures, side in sides)
 
 
 def _longest(stored: StoredEdges, kind: str) -> int:

@@ -21,7 +21,7 @@ from vlang.runtime.gpu.passes.every_run import every_run
 from vlang.runtime.gpu.passes.gpu_copies import GpuCopies
 from vlang.runtime.gpu.passes.gpu_saved import GpuSaved
 from vlang.runtime.gpu.passes.gpu_state import GpuState
-from vlang.runtime.gpu.passes.sparse import OnePage, OneSlice, SparseTopology
+from vlang.runtime.gpu.passes.sparse import Loaded, OnePage, OneSlice, SparseTopology
 from vlang.runtime.gpu.topology.resident import Resident
 from vlang.runtime.gpu.topology.sides import DiskPages, Side, side_of
 from vlang.runtime.gpu.topology.slices import Sliced
@@ -320,7 +320,7 @@ class GpuMachine(GpuSaved):
             count: device address of the number of items.
             queued: whether the items are entries of a queue.
         """
-        return self.passes.needed(kind, stage, items, count, queued)
+        return self.passes.pages.needed(kind, stage, items, count, queued)
 
     def over_pages(self, kind: str, stage: StageSpec | None, transfer: Transfer, launch: OnePage) -> None:
         """Call `launch` for each page of a transfer. `launch` queues a kernel.
@@ -333,15 +333,15 @@ class GpuMachine(GpuSaved):
         """
         self.passes.over_pages(kind, stage, transfer, launch)
 
-    def sorted_queue(self, kind: str, stage: StageSpec | None, queue: int, count: int, target: int) -> Sliced:
-        """Sort the entries of a queue by the page of their edges, and by the transfer of this page (see
-        `SparseMachine`).
-        """
-        return self.passes.sorted_queue(kind, stage, queue, count, target)
+    def sorted_queue(self, kind: str, stage: StageSpec, queue: int, count: int, target: int) -> Sliced:
+        """Sort the entries of a queue by page and transfer (see `SparseMachine`)."""
+        return self.passes.pages.sorted_queue(kind, stage, queue, count, target)
 
-    def over_slices(self, kind: str, stage: StageSpec | None, sliced: Sliced, launch: OneSlice) -> None:
-        """Call `launch` for each slice of a sorted queue. `launch` queues a kernel."""
-        self.passes.over_slices(kind, stage, sliced, launch)
+    def over_slices(
+        self, kind: str, stage: StageSpec | None, sliced: Sliced, launch: OneSlice, again: Loaded | None = None
+    ) -> None:
+        """Call `launch` for each slice of a sorted queue (see `SparseMachine`). `launch` and `again` queue kernels."""
+        self.passes.pages.over_slices(kind, stage, sliced, launch, again)
 
     def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
         """Begin a loop in the first execution way that can run it.

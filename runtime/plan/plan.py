@@ -193,6 +193,11 @@ class Watch:
     note: str = ""
     numbers: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def infinities(self) -> bool:
+        """Whether any value is checked for infinities."""
+        return bool(self.fields or self.hidden or self.globals or self.lets)
+
 
 NO_WATCH = Watch()
 

@@ -14,13 +14,16 @@ HYTGRAPH = Policy(
             Choice("transfer", "auto", "for each partition whole pages, rows gathered by the CPU, or reads in place "
                    "(V-A)"),
             Choice("switching", "published", "its formulas 1 to 3, with alpha 0.8, beta 0.4 and gamma 0.625 (V-A)"),
+            Choice("chooser", "gpu", "a kernel computes the formulas, and the host reads the choices (V-A)"),
+            Choice("combine", "4", "up to four adjacent partitions that are copied whole form one task (V-B)"),
+            Choice("page_order", "hubs", "partitions with hubs come first (VI-A)"),
+            Choice("loaded", "twice", "a loaded partition is processed once more (VI-A)"),
         ),
     },
     left_out=(
-        "whole partitions combined by four (V-B), and partitions of 32 MB: pages have 8 to 16 MiB",
-        "the choice made on the GPU (V-A): the host chooses from counts that the GPU made",
-        "priority of hubs and of large changes (VI-A); `vlang convert --layout hubs` sorts hubs to the front",
-        "a second round on loaded partitions (VI-A)",
+        "partitions of 32 MB (V-B): pages have 8 to 16 MiB, unless `page_size` says otherwise",
+        "one copy for a task (V-B): each page of a task has copies of its own, and one launch",
+        "the order by delta of loops that add up (VI-A): the bits of sums must not depend on the order of pages",
         "sums that push their changes (VI-A): such loops read all pages in every superstep",
         "unified memory, which the paper itself rejects (III-C), and which is unsafe on shared machines",
     ),
@@ -28,5 +31,6 @@ HYTGRAPH = Policy(
         "edges stay on the GPU if all of them fit",
         "supersteps over so few vertices that no copy can pay run in one launch, and read in place",
         "priority order where the rules allow it (rule O)",
+        "hubs in any order of the vertices; `vlang convert --layout hubs` sorts them to the front (VI-A)",
     ),
 )

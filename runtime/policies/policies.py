@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from vlang.errors import BindError
@@ -13,12 +14,16 @@ from vlang.runtime.policies.cost_models import MODELS, StreamedPages, expected_r
 from vlang.runtime.policies.garaph import GARAPH
 from vlang.runtime.policies.gts import GTS
 from vlang.runtime.policies.hytgraph import HYTGRAPH
+from vlang.runtime.policies.page_options import page_notes, page_refusal
 from vlang.runtime.policies.policy import Choice, Policy, listed_only
 from vlang.runtime.policies.wolfgraph import WOLFGRAPH
 from vlang.runtime.policies.ws_vr import WS_VR
 
 __all__ = ["POLICIES", "choices_of", "device_of", "policy_lines", "policy_notes", "refuse_policy", "with_models",
            "with_policy"]
+
+_research = attrgetter(*RESEARCH)
+_DEFAULTS = tuple(option.default for option in RESEARCH.values())
 
 POLICIES: Mapping[str, Policy] = {policy.name: policy for policy in (GARAPH, GTS, WOLFGRAPH, WS_VR, HYTGRAPH)}
 """Every policy but "auto", which leaves all choices to the engine, by name."""
@@ -59,6 +64,9 @@ def refuse_policy(plan: Plan, options: Options) -> None:
     if reason:
         raise BindError(f"policy={options.policy!r} cannot run {plan.name}: {reason}; choose another policy, or leave "
                         "it out")
+    pages = page_refusal(plan, options, _policy_chose(options))
+    if pages:
+        raise BindError(pages)
     inexact = [stage.name for stage in plan.stages if stage.domain is not None and stage.gpu and not stage.gpu.exact]
     if options.dispatch != "gpu" and options.deterministic and inexact:
         raise BindError(f"dispatch={options.dispatch!r} cannot run {plan.name} with deterministic=True: pass "
@@ -85,7 +93,14 @@ def policy_notes(plan: Plan, options: Options) -> tuple[str, ...]:
     for loop in plan.loops if options.asynchronous else ():
         if not loop.nested and _synchronous(loop):
             notes.append(f"asynchronous: the loop in line {loop.line} does not run in place: {_synchronous(loop)}")
-    return tuple(notes)
+    return (*notes, *page_notes(plan, options))
+
+
+def _policy_chose(options: Options) -> frozenset[str]:
+    """The names of the options that have the value of the policy."""
+    policy = POLICIES.get(options.policy)
+    chosen = () if policy is None else policy.choices.get("cpu" if options.device == "cpu" else "gpu", ())
+    return frozenset(choice.option for choice in chosen if getattr(options, choice.option) == choice.value)
 
 
 def _synchronous(loop: LoopSpec) -> str:
@@ -118,6 +133,8 @@ def with_models(
 
 def choices_of(options: Options) -> dict[str, Any]:
     """The research options of a run that differ from their defaults, by name."""
+    if _research(options) == _DEFAULTS:  # most runs: one comparison takes a twentieth of the time
+        return {}
     return {name: value for name, option in RESEARCH.items() if (value := getattr(options, name)) != option.default}
 
 

@@ -26,8 +26,8 @@ from vlang.ir.forms import forms as f
 from vlang.syntax.tree import Span
 from vlang.types import I32
 
-NIGHTLY = "VLANG_FUZZ" in os.environ
-COUNT = int(os.environ.get("VLANG_FUZZ", "20")) // 10
+NIGHTLY = "VLANG_FUZZ" in os.environ or "VLANG_EXHAUSTIVE" in os.environ
+COUNT = int(os.environ.get("VLANG_FUZZ", "200" if NIGHTLY else "20")) // 10
 SEED = int(os.environ.get("VLANG_FUZZ_SEED", random.randrange(1 << 20) if NIGHTLY else 4))
 
 # Each failing operation is in its own branch. `at` chooses the branch, and so the expected column and kind of error.

@@ -15,7 +15,7 @@ from vlang.api.running.notices import infinite
 from vlang.cli import main
 from vlang.errors import RangeError
 from vlang.ir.integer_watch import noting_integers
-from vlang.ir.overflow_watch import Place
+from vlang.ir.notes import Place
 
 STAR = Graph.from_edges(np.arange(1, 9), np.zeros(8, int), w=np.full(8, 1e38), n=9)
 """Eight edges into vertex 0. The sum of their values is larger than the largest f32."""

@@ -14,7 +14,7 @@ from vlang.check.sizes import MOST_COMPONENTS, MOST_OPERATIONS
 from vlang.errors import ProgramError
 from vlang.syntax.codes import Code
 from vlang.syntax.problems import Problem
-from vlang.syntax.program_file import MOST_CHARACTERS, MOST_LEVELS, MOST_LOOPS, MOST_STATEMENTS
+from vlang.syntax.program_file import MOST_CHARACTERS, MOST_GATHERS, MOST_LEVELS, MOST_LOOPS, MOST_STATEMENTS
 
 PAGE = Path(__file__).parents[2] / "docs" / "diagnostics" / "V402.md"
 
@@ -65,6 +65,8 @@ def calls(do: Callable[[], object]) -> int:
     ("program p\n" + "".join(f"let a{k} = 1\n" for k in range(1001)), "1,000 statements"),
     ("program p\nrepeat 2 times:\n" + "    let a = 1\n" * 1000, "1,000 statements"),
     ("program p\n" + "repeat 1 times:\n    let a = 1\n" * 101, "100 loops"),
+    ("program p\nvertex x: int = 1\nrepeat 2 times:\n" +
+     "".join(f"    gather g{k} = max(u.x for u -> self)\n" for k in range(101)) + "    apply x = g0\n", "100 gathers"),
     ("program p\nlet = 1\n" + "let a = 1\n" * 1001, "1,000 statements"),
     ("program p\n" + "let a = 1\n" * 99_000, "200,000 characters"),
     ("program p\nlet a = " + "(" * 200_000 + "1" + ")" * 200_000 + "\n", "200,000 characters"),
@@ -137,3 +139,4 @@ def test_the_page_names_the_limits() -> None:
     for limit in (MOST_CHARACTERS, MOST_STATEMENTS, MOST_LEVELS, MOST_OPERATIONS, MOST_COMPONENTS):
         assert f"| {limit:,} |" in text
     assert f"| loops of a program | {MOST_LOOPS} |" in text
+    assert f"| gathers of a program | {MOST_GATHERS} |" in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,17 @@ CUTS: tuple[dict[str, Any], ...] = (
 )
 
 
+def cuts_of(program: Program) -> tuple[dict[str, Any], ...]:
+    """Return CUTS, for every second program without cache blocks. With VLANG_EXHAUSTIVE, return CUTS for all programs.
+
+    Passes over cache blocks take kernels of their own, which are the largest. `tests/cpu/ways/test_blocking.py` and
+    `tests/cpu/kernels/test_engine_cuts.py` test them.
+    """
+    if os.environ.get("VLANG_EXHAUSTIVE") or sum(map(ord, program.source)) % 2:
+        return CUTS
+    return tuple(cut for cut in CUTS if "blocking" not in cut)
+
+
 def interpreted(program: Program, case: Case, **options: Any) -> Outcome:
     """Return the reference outcome of a case."""
     return interpret(parse(program.source, program.filename), case.graph, case.params, case.fields, **options)
@@ -39,12 +51,14 @@ def same_bits(a: Array, b: Array) -> bool:
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
-def assert_cut_free(program: Program, case: Case, cuts: tuple[dict[str, Any], ...] = CUTS) -> Result:
+def assert_cut_free(program: Program, case: Case, cuts: tuple[dict[str, Any], ...] | None = None) -> Result:
     """Assert that every partition of the work gives the same bits; return the result.
 
     Args:
-        cuts: the run options (threads, page sizes, modes) that divide the work.
+        cuts: the run options (threads, page sizes, modes) that divide the work; by default the cuts that `cuts_of`
+            returns.
     """
+    cuts = cuts or cuts_of(program)
     graph = to_graph(case.graph)
     first: Result | None = None
     for cut in cuts:

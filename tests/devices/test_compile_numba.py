@@ -5,15 +5,20 @@ from __future__ import annotations
 import ast
 import gc
 import resource
+from contextlib import nullcontext
 from pathlib import Path
 
 import numba
 import pytest
+from numba.core import typed_passes, untyped_passes
+from numba.core.errors import termcolor
+from numba.core.typing.npydecl import NumpyRulesArrayOperator
 
 import vlang
 from vlang.errors import InternalError
-from vlang.runtime.compile import sources
+from vlang.runtime.compile import compile_numba, front_end, sources
 from vlang.runtime.compile.compile_numba import Compiler, _with_room
+from vlang.runtime.compile.lean_passes import Canonical, LeanSSA, LeanStripPhis
 from vlang.runtime.compile.sources import modules_of, sources_digest
 
 _ROOT = Path(vlang.__file__).parent
@@ -101,7 +106,8 @@ def test_object_code_depends_on_what_its_text_and_the_compiler_import(path: Path
 def test_program_text_depends_on_every_layout_and_the_compiler() -> None:
     found = set(modules_of(vlang.load("bfs").plan(frozenset()).text))
     layouts = {f"vlang.runtime.plan.layouts.{name}_words" for name in ("meet", "order", "pass", "reach", "sum")}
-    compiler = {f"vlang.runtime.compile.{name}" for name in ("compile_numba", "front_end", "intrinsics", "llvm")}
+    compiler = {f"vlang.runtime.compile.{name}"
+                for name in ("compile_numba", "front_end", "intrinsics", "lean_passes", "llvm")}
     assert layouts | compiler | {"vlang.runtime.plan.plan"} <= found
 
 
@@ -126,3 +132,53 @@ def test_kernels_are_compiled_although_numba_is_told_not_to(monkeypatch: pytest.
     code = Compiler("def put(p):\n    p[0] = 1\n").object_code("put", "void", ("i64*",), "put_1")
     assert b"put_1" in code
     assert numba.config.DISABLE_JIT == 1
+
+
+def _object_code(text: str) -> bytes:
+    return Compiler(text).object_code("kernel", "i64", ("u32*", "f64*", "i64"), "kernel_1")
+
+
+def test_shortcuts_change_no_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The object code has the same bytes with all of numba's own passes and rules."""
+    text = """from vlang.runtime.compile.intrinsics import *
+
+@inner
+def sum_of(values, ends, begin, end, unused):
+    total, seen = 0.0, 0
+    for i in range(begin, end):
+        if ends[i] % 3 != 0 or i == 7:
+            total = total + values[ends[i]] * 2
+            seen += 1
+    return total, -seen if total < 0.5 else seen
+
+def kernel(ends, values, n):
+    found = 0
+    while True:
+        total, seen = sum_of(values, ends, found, min(n, found + 4), None)
+        values[found] = max(total, 1.0) if seen > 2 else total // 2
+        found += 1 + abs(seen)
+        if found >= n:
+            break
+    return found
+"""
+    lean = _object_code(text)
+    originals = {Canonical: untyped_passes.IRProcessing, LeanSSA: untyped_passes.ReconstructSSA,
+              LeanStripPhis: typed_passes.PreLowerStripPhis}
+    monkeypatch.setattr(front_end, "_PASSES", tuple((originals.get(one, one), name) for one, name in front_end._PASSES))
+    monkeypatch.delattr(front_end._Library, "_optimize_functions")
+    monkeypatch.setattr(compile_numba, "shortcuts", nullcontext)
+    front_end._passes.cache_clear()
+    try:
+        assert _object_code(text) == lean
+    finally:
+        front_end._passes.cache_clear()
+
+
+def test_shortcuts_end_with_a_compilation() -> None:
+    """Other users of numba in the process have its own rules and colours."""
+    rule, message = NumpyRulesArrayOperator.generic, termcolor().errmsg("wrong")
+    with pytest.raises(InternalError, match="missing") as failed:
+        Compiler("def wrong(out):\n    out[0] = missing\n").object_code("wrong", "void", ("i64*",), "wrong")
+    assert "\x1b" not in str(failed.value)
+    assert NumpyRulesArrayOperator.generic is rule
+    assert termcolor().errmsg("wrong") == message

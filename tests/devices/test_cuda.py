@@ -237,7 +237,11 @@ def test_everything_is_given_back(cuda: Cuda) -> None:
     device.register(array)
     device.load("text", {"a": "..."})
     device.record(device.stream())
+    before = len(cuda.calls)
     device.close()
+    ends = [name for name, _ in cuda.calls[before:]]
+    assert ends[:2] == ["synchronize"] * 2  # nothing is given back before the work of all streams has ended
+    assert "synchronize" not in ends[ends.index("hostUnregister"):]
     assert cuda.device == 0
     assert list(cuda.locked) == []
     close_cards()

@@ -77,7 +77,10 @@ class Fuzzed:
 
 def examples(least: int) -> int:
     """Return the number of programs that a test of Hypothesis runs: `least`, or a tenth of VLANG_FUZZ if this is more.
+
+    With VLANG_EXHAUSTIVE, `least` is eight times as large.
     """
+    least *= 8 if os.environ.get("VLANG_EXHAUSTIVE") else 1
     return max(least, int(os.environ.get("VLANG_FUZZ", "0")) // 10)
 
 

@@ -323,6 +323,15 @@ class _Watcher(Evaluator):
         type_ = declared(function.type, self.precision)
         return read(convert(result, type_), type_)
 
+    def _between(self, expr: t.Call, rows: Rows, env: Env) -> Value:
+        value = super()._between(expr, rows, env)
+        kind = item(value.type)
+        if expr.name != "edges":  # the terms are finite, or check mode refuses the run
+            raw = definite(value, self.precision).raw
+            fails = infinite(raw, kind) if kind.kind != "uint" else np.asarray(raw == kind.highest)
+            self._somewhere(expr.span, "infinite", fails, value.type)
+        return value
+
     def _function_failed(self, span: t.Span, name: str, a: Value, result: Value) -> None:
         if name in (t.CONTAINED, "len", "position"):
             return

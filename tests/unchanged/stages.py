@@ -15,6 +15,7 @@ from vlang import Program
 from vlang.errors import BindError, ProgramError
 from vlang.ir.checks.check_mode import Checked, checked
 from vlang.ir.derived import derived
+from vlang.ir.float_bounds import may_overflow
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import SIZES, Ranges
 from vlang.ir.forms.visible import expressions, statements
@@ -54,7 +55,8 @@ def stages(text: str, variant: int) -> Iterator[tuple[str, str]]:
     yield "ranges", "\n".join(_ranges(own.program, Ranges(own.program, given, each)) for each in SIZES)
     yield "watch", "\n".join([canonical(leaving(own.program, own.facts, ranges)), *(
         program_text(made) + canonical(places) for made, places in
-        (noting_integers(own.program, given, ranges), noting(own.program, given)))])
+        (noting_integers(own.program, given, ranges),
+         noting(own.program, given, watch_of(own.program), may_overflow)))])
     yield "checks", _or_refusal(lambda: _checks(checked(own.program, given)))
     delta, fields, refused = derived(own.program, own.facts)
     yield "delta", program_text(delta) + canonical(fields) + canonical(refused)

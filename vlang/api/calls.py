@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from vlang.check.tables.checked import Checked
 from vlang.ir.facts import Facts
 from vlang.ir.forms import forms as f
-from vlang.ir.overflow_watch import watch_of
+from vlang.ir.overflow_watch import Risky, watch_of
 from vlang.records import dataclass
 
 if TYPE_CHECKING:
@@ -33,16 +33,18 @@ class Stages:
         program: the IR.
         facts: the facts of its loops.
         derived: the fields of loops that rule D rewrote into delta form.
+        watches: for sizes and inputs of calls, the values to test, and the operations that may overflow.
     """
 
     checked: Checked
     program: f.Program
     facts: Facts
     derived: frozenset[str] = frozenset()
+    watches: dict[tuple[Any, ...], tuple[Watch, Risky]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def watch(self) -> Watch:
-        """The values that a run tests for infinities."""
+        """The values that may become infinite, whatever the inputs of a call are."""
         return watch_of(self.program)
 
     @cached_property

@@ -9,6 +9,7 @@ from vlang.check.expressions import Expressions
 from vlang.check.names import SPOKEN, unknown
 from vlang.check.reduce import over_edges, word_for
 from vlang.check.tables.checked import Symbol
+from vlang.check.tables.checking import Run
 from vlang.check.tables.scope import GRAPH, Sight
 from vlang.check.tables.typing import a, as_read, zero
 from vlang.syntax import rewrite
@@ -86,8 +87,7 @@ def _targets(x: Expressions, item: t.Apply, at: Sight, sweep: t.Sweep | None) ->
         if symbol is None:
             unknown(run, t.Name(span, name), name, span, at)
         elif symbol.kind == "edge":
-            run.report(Code.EDGE_WRITE, f"`{name}` is an edge field: edge fields are read-only", span,
-                       notes=run.note(symbol, "declared as an edge field here"))
+            _edge_write(run, symbol, span)
         elif symbol.kind != "field":
             run.report(Code.NOT_A_FIELD, f"`{name}` is {SPOKEN[symbol.kind]}: only vertex fields can be applied", span,
                        notes=run.note(symbol, "declared here"),
@@ -102,6 +102,23 @@ def _targets(x: Expressions, item: t.Apply, at: Sight, sweep: t.Sweep | None) ->
                            notes=((t.Span(sweep.span.start, sweep.field_span.end, sweep.span.line, sweep.span.column),
                                    "in this sweep"),))
     return tuple(found) if len(found) == len(item.target.names) else None
+
+
+def _edge_write(run: Run, symbol: Symbol, span: t.Span) -> None:
+    """Report a write to an edge field, and propose a vertex field: no edge keeps state (docs/internals/edge-state.md).
+    """
+    decl = symbol.decl
+    write = ""
+    if isinstance(decl, t.EdgeField) and len(decl.names) == 1 and symbol.type is not None:
+        text = rewrite.one_line(run.text(decl)).strip()
+        write = "vertex " + text.removeprefix("edge").strip() + \
+            ("" if decl.init is not None else f" = {zero(symbol.type)}")
+    run.report(Code.EDGE_WRITE, f"`{symbol.name}` is an edge field: edge fields are read-only", span,
+               notes=run.note(symbol, "declared as an edge field here"),
+               help="no edge keeps a value that changes; a gather can compute one from both ends, as `x - u.x`, and a "
+                    "vertex field keeps one for each vertex:" if write else
+                    "no edge keeps a value that changes; a gather can compute one from both ends, as `x - u.x`",
+               write=write or (), replaces=decl.span if write and decl is not None else None)
 
 
 def _instead(symbol: Symbol) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ _HABITS = {
     "hypot": "write `sqrt(x * x + y * y)`", "fmod": "the rest of a division is `a % b`", "mod": "write `a % b`",
 }
 
-_FOREIGN_TOO = frozenset({*CONVERSIONS, "argmax", "argmin", "dot"})
+_FOREIGN_TOO = frozenset({*CONVERSIONS, "argmax", "round", "argmin", "dot"})
 """Functions that other languages have with other arguments."""
 
 

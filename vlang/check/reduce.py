@@ -11,6 +11,7 @@ from vlang.check.reductions.grouped import group_parts, of_group, of_pair, weigh
 from vlang.check.reductions.keyed import picked, picks, unkeyed
 from vlang.check.reductions.pointing import refused
 from vlang.check.tables.checked import Symbol
+from vlang.check.tables.checking import Run
 from vlang.check.tables.scope import VERTEX_LEVEL, Level, Scope, Sight, Value, joined
 from vlang.check.tables.typing import a, holds, item, kind_of, kinds_spoken, spoken, with_item, zero
 from vlang.reductions import REDUCTIONS, ReductionRule
@@ -225,13 +226,20 @@ def _unknown(x: Expressions, node: t.Reduce, symbol: Symbol | None) -> None:
     if advice is not None:
         help_, write = advice
         run.report(Code.UNKNOWN_REDUCTION, f"there is no reduction `{node.name}`", node.name_span, help=help_,
-                   write=write or (), replaces=node.span if write else None)
+                   write=write or (), replaces=_with_index(run, node) if write else None)
         return
     declared = {s.name for s in run.root.names.values() if s.kind == "reduction"}
     close = nearest(node.name, declared | set(REDUCTIONS))
     run.report(Code.UNKNOWN_REDUCTION, f"unknown reduction `{node.name}`", node.name_span,
                f"did you mean `{close}`?" if close else "",
                help=() if close else "there are: " + ", ".join(REDUCTIONS), write=close or ())
+
+
+def _with_index(run: Run, node: t.Reduce) -> t.Span:
+    """The span of a reduction, with the index after it: `sorted(...)[0]`."""
+    text = run.file.text
+    size = next((len(index) for index in ("[0]", "[-1]") if text.startswith(index, node.span.end)), 0)
+    return t.Span(node.span.start, node.span.end + size, node.span.line, node.span.column)
 
 
 def _valueless(x: Expressions, node: t.Reduce, body: Type | None, edges: bool) -> None:
@@ -278,6 +286,11 @@ def _refused(x: Expressions, node: t.Reduce, rule: ReductionRule, body: Type) ->
     elif rule.name == "count" and body == VERTEX:
         help_ = "of all that the domain has:"
         write = rewrite.edited(x.run.file.text, node.span, [(node.body.span, "true")])
+    elif rule.name == "mean" and isinstance(body, Vector) and over_edges(node.domain) and node.cond is None:
+        degree = {"in": "indegree", "out": "outdegree"}.get(node.domain.kind, "degree")
+        domain = rewrite.one_line(x.run.file.text[node.body.span.end : node.domain.span.end])
+        help_ = "vectors are summed component by component; the number of edges divides each of them:"
+        write = f"sum({rewrite.one_line(x.run.text(node.body))} / max({degree}, 1){domain})"
     elif rule.name in ("any", "all", "count") and item(body) is not None:
         help_ = "compare it with something"
     x.run.report(Code.WRONG_TYPE, f"`{rule.name}` takes {kinds_spoken(rule.accepts)}", node.body.span,

@@ -11,6 +11,7 @@ from vlang.check.declarations import Declarations
 from vlang.check.expressions import Expressions
 from vlang.check.foreign.foreign_calls import foreign_messages, foreign_vertices
 from vlang.check.foreign.foreign_names import NEIGHBOURS
+from vlang.check.foreign.more_calls import message_of_other_language
 from vlang.check.graphlevel import graph_level
 from vlang.check.names import SPOKEN, applied_symbol
 from vlang.check.reduce import at_vertices, over_edges, reduced
@@ -153,8 +154,12 @@ class Statements:
                        help="gather the reduction alone, and compute with it where it is applied:", write=write,
                        replaces=item.span)
         else:
-            run.report(Code.BAD_GATHER, "`gather` needs a reduction over edges", item.value.span, "no edges here",
-                       help=f"for example `gather {item.name} = sum(u.x for u -> self)`; own values need no gather")
+            new = message_of_other_language(run, item.value)
+            said = f"there is no `{item.value.name}`: " if new and isinstance(item.value, t.Call) else ""
+            run.report(Code.BAD_GATHER, f"{said}`gather` needs a reduction over edges", item.value.span,
+                       "no edges here", help="a reduction combines what the neighbours contribute:" if new else
+                       f"for example `gather {item.name} = sum(u.x for u -> self)`; own values need no gather",
+                       write=new or (), replaces=item.value.span if new else None)
 
     def _apply(self, item: t.Apply, around: Around) -> None:
         apply(self.x, item, around.sight("apply", item), around.sweep)

@@ -8,27 +8,26 @@ overflow.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import reduce as fold
 
 from vlang.ir.facts import Facts
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.range_arithmetic import whole
 from vlang.ir.forms.ranges import Ranges
 from vlang.ir.forms.visible import statements
-from vlang.ir.overflow_watch import Place
+from vlang.ir.notes import Notes, Place, Writer, both, either, infinite, leaves, named, no, parts_of, reducing
 from vlang.maths import WHOLE
 from vlang.records import dataclass
-from vlang.syntax.tree import Span
-from vlang.types import BOOL, I64, Scalar, Tuple, Type, Vector
+from vlang.types import BOOL, Scalar, Type, Vector
 
-__all__ = ["Leaving", "leaving", "noting_integers"]
+__all__ = ["Leaving", "leaving", "noting_integers", "wrapped_lines"]
 
 NOTHING: Mapping[str, tuple[int, int]] = {}
-_OPERATIONS = frozenset({"add", "sub", "mul", "neg", "abs", "floordiv", "pow", "cast", "vsum", "dot", *WHOLE})
+_OPERATIONS = frozenset({"add", "sub", "mul", "neg", "abs", "floordiv", "pow", "cast", "vsum", "dot", "between",
+                         *WHOLE})
 _SUMS = frozenset({"sum", "prod"})
-_SHORT = 16  # the components of shorter vectors are tested each on its own
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,7 @@ def _risky(expr: f.Expr, ranges: Ranges, actual: Actual = NOTHING) -> Iterator[f
     for child in f.children(expr):
         yield from _risky(child, ranges, actual)
     own = _signed(expr.type)
-    if isinstance(expr, f.Op) and expr.op in _OPERATIONS and own is not None and expr.data != "wrap":
+    if isinstance(expr, f.Op) and expr.op in _OPERATIONS and own is not None and expr.data not in ("wrap", ""):
         exact = _exact(expr, ranges, actual)
         if exact is None or not (own.lowest < exact[0] and exact[1] < own.highest):
             yield expr
@@ -125,7 +124,15 @@ def _side(expr: f.Expr, ranges: Ranges, actual: Actual) -> tuple[int, int] | Non
 
 def _exact(expr: f.Op, ranges: Ranges, actual: Actual) -> tuple[int, int] | None:
     """The least and largest exact result of finite operands; None where these are not known."""
-    if expr.op == "pow" or expr.op in WHOLE:
+    if expr.op == "between":
+        least, most = _side(f.EdgeValue(expr.type, str(expr.data)), ranges, actual) or (0, 0)
+        return min(0, least * ranges.sizes.row), max(0, most * ranges.sizes.row)
+    if expr.op in WHOLE:
+        number = expr.args[0].value if isinstance(expr.args[0], f.Const) else None
+        if not isinstance(number, (int, float)) or not math.isfinite(number):
+            return None
+        return int(number) - 1, int(number) + 1
+    if expr.op == "pow":
         return None
     if expr.op == "cast":
         (known,) = (whole(arg.type) and _side(arg, ranges, actual) for arg in expr.args)
@@ -175,204 +182,85 @@ def _constants(expr: f.Expr) -> list[int | None]:
 # --------------------------------------------------------------------------------------------------------- notes
 
 
-def noting_integers(program: f.Program, given: frozenset[str], ranges: Ranges) -> \
+def noting_integers(program: f.Program, given: frozenset[str], ranges: Ranges, far: frozenset[str] = frozenset()) -> \
         tuple[f.Program, tuple[Place, ...]]:
     """The program with notes, and the place of each note.
 
     Args:
-        given: fields whose initializers do not run.
+        program: The program.
+        given: The fields whose initializers do not run.
+        ranges: The values that the program's integers may have.
+        far: The edge fields with infinite values: the notes leave out their sums `weight(a, b)`, because an infinite
+            term cannot be told from an overflow.
     """
-    notes = _Notes(program, given, ranges)
-    body = notes.block(program.body)
-    start = tuple(f.InitField(p.span, p.note, f.Const(BOOL, False)) for p in notes.places)
-    fields = tuple(f.FieldDecl(p.note, BOOL, True, False, p.span) for p in notes.places)
-    names = program.names | {name: name for name in notes.made}
-    return replace(program, body=start + body, fields=program.fields + fields, names=names), tuple(notes.places)
+    return _Notes(program, given, ranges, far).noted()
 
 
-class _Notes:
-    """Inserts the statements that write notes into a program."""
+def wrapped_lines(program: f.Program, ranges: Ranges) -> list[int]:
+    """The lines, in order, with an operation that wrapped in older versions where its result left its type.
 
-    def __init__(self, program: f.Program, given: frozenset[str], ranges: Ranges) -> None:
-        self._program, self._given, self._ranges = program, given, ranges
-        self.places: list[Place] = []
-        self.made: set[str] = set()
+    Rounding a float, as in `int(x)`, never wrapped.
+    """
+    return sorted({statement.span.line for statement in statements(program.body) for expr in _values(statement)
+                   for op in _risky(expr, ranges) if _whole_operands(op)})
 
-    def block(self, body: tuple[f.Statement, ...]) -> tuple[f.Statement, ...]:
-        """A block with notes; `activate when` stays the last statement."""
-        return tuple(part for statement in body for part in self._statement(statement))
 
-    def _statement(self, statement: f.Statement) -> Iterator[f.Statement]:
-        if isinstance(statement, (f.Where, f.Repeat, f.Sweep, f.ForVertices, f.ForRange)):
-            yield replace(statement, body=self.block(statement.body))
-        elif isinstance(statement, f.Gather):
-            yield statement
-            yield from self._gather(statement, statement.reduce, statement.name)
-        elif isinstance(statement, f.Apply):
-            yield from self._value(statement, statement.value)
-            yield statement
-        elif isinstance(statement, f.InitField) and statement.name not in self._given:
-            yield statement
-            for part in dict.fromkeys(f.reductions(statement.value)):
-                if part.domain.edges and any(True for _ in _risky(part, self._ranges)):
-                    name = self._fresh("gathered")
-                    yield f.Gather(statement.span, name, part)
-                    yield from self._gather(statement, part, name)
-            if not any(isinstance(part, f.Reduce) for part in f.walk(statement.value)):
-                yield from self._value(statement, statement.value)
-        elif isinstance(statement, (f.Let, f.InitGlobal)):
-            yield statement
-            if any(True for _ in _risky(statement.value, self._ranges)):
-                yield from self._graph_value(statement)
-        else:
-            yield statement
+def _whole_operands(op: f.Op | f.Reduce) -> bool:
+    return isinstance(op, f.Reduce) or all(whole(arg.type) is not None for arg in op.args if op.op != "between")
 
-    def _graph_value(self, statement: f.Let | f.InitGlobal) -> Iterator[f.Statement]:
-        """Add a note: a bool that is true if a reduction over vertices, or an operation on such values, is infinite."""
-        parts: dict[f.Expr, f.Expr] = {}
-        for part in dict.fromkeys(f.walk(statement.value)):
-            if isinstance(part, f.Reduce):
-                name = self._fresh("reduced")
-                parts[part] = _named(part, name)
-                yield f.Let(statement.span, name, part)
-                yield from self._gather(statement, part, name)
-        yield from self._value(statement, _with(statement.value, parts))
 
-    def _gather(self, statement: f.Statement, reduce: f.Reduce, name: str) -> Iterator[f.Statement]:
+class _Notes(Notes):
+    """Inserts the notes of integers."""
+
+    def __init__(self, program: f.Program, given: frozenset[str], ranges: Ranges, far: frozenset[str]) -> None:
+        super().__init__(program, given)
+        self._ranges, self._far = ranges, far
+
+    def concerns(self, expr: f.Expr) -> bool:
+        """Whether an operation on integers in an expression is risky."""
+        return any(True for _ in _risky(expr, self._ranges))
+
+    def reduction(self, statement: f.Statement, reduce: f.Reduce, name: str) -> Iterator[f.Statement]:
         """Add a note: a bool that is true where a reduction is infinite, although its terms or the operands in them are
         finite.
         """
-        make: Callable[[Span, str, f.Reduce], f.Statement] = f.Gather if reduce.domain.edges else f.Let
+        make = reducing(reduce)
         found = list(_risky(reduce, self._ranges))
-        value = _named(reduce, name)
+        value = named(reduce, name)
         if reduce.user:
             return
-        for part, term in _parts(reduce, value):
-            inside = _departures(term, self._ranges.within(reduce.cond))
+        for part, term in parts_of(reduce, value):
+            inside = _departures(term, self._ranges.within(reduce.cond), self._far)
             if inside and _signed(part.type) is not None:
-                left = self._fresh("left")
-                test = replace(reduce, type=BOOL, name="any", default=None, part=None, body=_either(inside))
+                left = self.fresh("left")
+                test = replace(reduce, type=BOOL, name="any", default=None, part=None, body=either(inside))
                 yield make(statement.span, left, test)
-                yield self._note(statement, part, _both([_infinite(part), _named(test, left)]))
+                yield self.note(statement, part, both([infinite(part), named(test, left)]))
         if reduce in found:
-            terms = self._fresh("terms")
-            test = replace(reduce, type=BOOL, name="any", default=None, body=_infinite(reduce.body))
+            terms = self.fresh("terms")
+            test = replace(reduce, type=BOOL, name="any", default=None, body=infinite(reduce.body))
             yield make(statement.span, terms, test)
-            yield self._note(statement, value, _both([_infinite(value), _not(_named(test, terms))]))
+            yield self.note(statement, value, both([infinite(value), no(named(test, terms))]))
 
-    def _value(self, statement: f.Apply | f.InitField | f.Let | f.InitGlobal, value: f.Expr) -> Iterator[f.Statement]:
+    def value(self, statement: Writer, value: f.Expr) -> Iterator[f.Statement]:
         """Add a note: a bool that is true where a written value is infinite because finite operands overflowed."""
         found = [op for op in _risky(value, self._ranges) if isinstance(op, f.Op)]
         if found and _signed(value.type) is not None:
-            yield self._note(statement, value, _both([_infinite(value), _either(map(_leaves, found))]))
-
-    def _note(self, statement: f.Statement, value: f.Expr, now: f.Expr) -> f.Statement:
-        span = statement.span
-        text = " ".join(self._program.source[span.start : span.end].split())
-        place = Place(self._fresh("infinite"), span, text, value.type, not isinstance(statement, (f.Let, f.InitGlobal)))
-        self.places.append(place)
-        return f.Apply(span, (place.note,), f.Op(BOOL, "or", (f.Field(BOOL, place.note, "self"), now)))
-
-    def _fresh(self, wish: str) -> str:
-        """A name that is used neither by the program nor by another note."""
-        name = f"{wish}_{len(self.made)}"
-        while name in self._program.names or name in self.made:
-            name += "_"
-        self.made.add(name)
-        return name
+            yield self.note(statement, value, both([infinite(value), either(map(leaves, found))]))
 
 
-def _named(reduce: f.Reduce, name: str) -> f.Expr:
-    """The value of a reduction that a gather or `let` has named."""
-    return f.Accumulator(reduce.type, name) if reduce.domain.edges else f.GraphValue(reduce.type, name, "let")
-
-
-def _with(expr: f.Expr, parts: Mapping[f.Expr, f.Expr]) -> f.Expr:
-    """The expression with the parts that are keys of `parts` replaced."""
-    if expr in parts:
-        return parts[expr]
-    return f.rebuild(expr, tuple(_with(child, parts) for child in f.children(expr)))
-
-
-def _parts(reduce: f.Reduce, value: f.Expr) -> list[tuple[f.Expr, f.Expr]]:
-    """Return the value of a reduction with its terms; for a tuple, each item of the value with its terms."""
-    if isinstance(reduce.body, f.Op) and reduce.body.op == "tuple":
-        if reduce.part is not None:
-            return [(value, reduce.body.args[reduce.part])]
-        assert isinstance(reduce.type, Tuple)
-        return [(f.Op(type_, "item", (value,), number), term)
-                for number, (type_, term) in enumerate(zip(reduce.type.items, reduce.body.args, strict=True))]
-    return [(value, reduce.body)]
-
-
-def _departures(expr: f.Expr, ranges: Ranges) -> list[f.Expr]:
+def _departures(expr: f.Expr, ranges: Ranges, far: frozenset[str]) -> list[f.Expr]:
     """For each operation of an expression that is risky, whether it makes an infinity of finite operands.
 
     For a reduction inside the expression, over a group or over common neighbours: whether it does so for some
     contribution.
     """
     if isinstance(expr, f.Reduce):
-        inside = _departures(expr.body, ranges.within(expr.cond))
-        found: list[f.Expr] = [expr.alike(BOOL, "any", _either(inside), expr.cond)] if inside else []
+        inside = _departures(expr.body, ranges.within(expr.cond), far)
+        found: list[f.Expr] = [expr.alike(BOOL, "any", either(inside), expr.cond)] if inside else []
         if any(one is expr for one in _risky(expr, ranges)):
-            found.append(_not(expr.alike(BOOL, "any", _infinite(expr.body), expr.cond)))
-        return [_both([_infinite(expr), _either(found)])] if found and _signed(expr.type) is not None else []
-    below = [test for child in f.children(expr) for test in _departures(child, ranges)]
-    return [*below, *(_leaves(op) for op in _risky(expr, ranges) if op is expr and isinstance(op, f.Op))]
-
-
-def _leaves(op: f.Op) -> f.Expr:
-    """Return the test that the operands of an operation are finite and its result is infinite.
-
-    For a short vector, the test is true if it is true of any component. A long vector is tested as a whole, so an
-    infinite component of an operand hides the other components.
-    """
-    if not isinstance(op.type, Vector) or op.type.size > _SHORT:
-        return _left(op)
-    item = op.type.item
-    return _either(_left(f.Op(item, op.op, tuple(_component(arg, k) for arg in op.args), op.data))
-                   for k in range(op.type.size))
-
-
-def _component(value: f.Expr, number: int) -> f.Expr:
-    """Return a component of a vector. A scalar, such as the exponent of a power, is returned unchanged."""
-    if not isinstance(value.type, Vector):
-        return value
-    return f.Op(value.type.item, "component", (value, f.Const(I64, number)))
-
-
-def _left(op: f.Op) -> f.Expr:
-    finite = [_not(_infinite(arg)) for arg in op.args if _item(arg.type).kind in ("int", "float")
-              and not isinstance(arg, f.Const)]
-    return _both([_infinite(op), *finite])
-
-
-def _item(type_: Type) -> Scalar:
-    item = type_.item if isinstance(type_, Vector) else type_
-    assert isinstance(item, Scalar)
-    return item
-
-
-def _infinite(value: f.Expr) -> f.Expr:
-    """Whether a number, or a component of a vector, is `inf` or `-inf`."""
-    item, vector = _item(value.type), isinstance(value.type, Vector)
-    if item.floating:
-        size: f.Expr = f.Op(value.type, "abs", (value,))
-        return f.Op(BOOL, "eq", (f.Op(item, "vmax", (size,)) if vector else size, f.Const(item, float("inf"))))
-    if item.kind != "int":
-        return f.Const(BOOL, False)
-    most, least = (f.Op(item, end, (value,)) if vector else value for end in ("vmax", "vmin"))
-    return _either([f.Op(BOOL, "eq", (most, f.Const(item, item.highest))),
-                    f.Op(BOOL, "eq", (least, f.Const(item, item.lowest)))])
-
-
-def _either(tests: Iterable[f.Expr]) -> f.Expr:
-    return fold(lambda a, b: f.Op(BOOL, "or", (a, b)), tests)
-
-
-def _both(tests: Iterable[f.Expr]) -> f.Expr:
-    return fold(lambda a, b: f.Op(BOOL, "and", (a, b)), tests)
-
-
-def _not(expr: f.Expr) -> f.Expr:
-    return f.Op(BOOL, "not", (expr,))
+            found.append(no(expr.alike(BOOL, "any", infinite(expr.body), expr.cond)))
+        return [both([infinite(expr), either(found)])] if found and _signed(expr.type) is not None else []
+    below = [test for child in f.children(expr) for test in _departures(child, ranges, far)]
+    return [*below, *(leaves(op) for op in _risky(expr, ranges) if op is expr and isinstance(op, f.Op)
+                      and not (op.op == "between" and op.data in far))]

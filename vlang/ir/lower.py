@@ -8,6 +8,7 @@ from dataclasses import replace
 from vlang.check.tables.checked import Checked, Symbol
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.erase import erased
+from vlang.ir.lowering.ahead import before_loop
 from vlang.ir.lowering.conversions import computing, widest
 from vlang.ir.lowering.express import Expressions
 from vlang.ir.lowering.naming import Names
@@ -41,6 +42,7 @@ class _Lowering:
         self._requires: list[f.Require] = []
         self._needs: list[f.Need] = []
         self._later: dict[str, f.Require] = {}
+        self._ones: set[str] = set()  # the `let`s of single vertices' values
 
     def program(self) -> f.Program:
         file = self._checked.file
@@ -160,6 +162,7 @@ class _Lowering:
 
     def _lets(self, span: Span) -> list[f.Statement]:
         """Return a `let` for each value of a single vertex that a reduction of the item reads."""
+        self._ones.update(value.name for value in self._x.ahead.values())
         return [f.Let(span, value.name, read) for read, value in self._x.ahead.items()]
 
     def _made(self, node: t.Statement, top: bool) -> list[f.Statement]:
@@ -172,6 +175,11 @@ class _Lowering:
             self._reduction(node)
         elif isinstance(node, t.Contract):
             return self._require(node)
+        elif isinstance(node, (t.Repeat, t.Sweep, t.ForVertices, t.ForRange)):
+            loop = self._loop(node)
+            own = loop.name if isinstance(loop, (f.ForVertices, f.ForRange)) else ""
+            lets, body = before_loop(loop.body, self._ones, own)
+            return [*lets, replace(loop, body=body)]
         elif not isinstance(node, t.Function):
             return [self._statement(node)]
         return []
@@ -191,7 +199,7 @@ class _Lowering:
             return f.Activate(node.span, self._x.typed(node.cond, BOOL))
         if isinstance(node, t.Where):
             return f.Where(node.span, self._x.typed(node.cond, BOOL), self._block(node.block.items))
-        return self._loop(node)
+        raise AssertionError(node)
 
     def _gather(self, node: t.Gather) -> f.Statement:
         assert isinstance(node.value, t.Reduce)
@@ -225,7 +233,7 @@ class _Lowering:
         last = len(body) - 1 if body and isinstance(body[-1], f.Activate) else len(body)
         return (*body[:last], *lets, *body[last:]), until
 
-    def _loop(self, node: t.Statement) -> f.Statement:
+    def _loop(self, node: t.Statement) -> f.Repeat | f.Sweep | f.ForVertices | f.ForRange:
         if isinstance(node, t.Repeat):
             limit = None if node.limit is None else self._x.typed(node.limit.count, I64)
             body, until = self._ended(node.block, node.until)

@@ -1,73 +1,199 @@
-"""Float sums that overflow to infinity although every term is finite: which values to watch, and how to find the sum.
+"""Floats that overflow to infinity although all terms or operands are finite: which values to watch, and the notes.
 
-A run only tests whether a stored value that depends on a float sum is infinite. If such a value is infinite, the
-program runs once more with a note for every such sum: a bool field that says for each vertex whether the sum
-overflowed.
+A run only tests whether a stored value is infinite that depends on an operation which may overflow. If such a value is
+infinite, the program runs once more with notes (`vlang.ir.notes`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from itertools import islice
 
+from vlang.ir.float_bounds import floating, may_overflow, values_in
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.visible import expressions, statements
+from vlang.ir.notes import Notes, Place, Writer, both, either, infinite, leaves, named, no, parts_of, reducing
 from vlang.maths import MATHS
-from vlang.records import dataclass
 from vlang.runtime.plan.plan import Watch
-from vlang.syntax.tree import Span
-from vlang.types import BOOL, Scalar, Tuple, Type, Vector
+from vlang.types import BOOL, Scalar, Tuple
 
-__all__ = ["Place", "noting", "watch_of"]
+__all__ = ["Risky", "noting", "watch_of"]
+
+Risky = Callable[[f.Expr], bool]
+"""Whether an operation or reduction of floats, without its operands, may overflow."""
 
 _UNDEFINED = frozenset({"sub", "mul", "div", "floordiv", "mod", "pow",
                         *(name for name, rule in MATHS.items() if rule.undefined)})
-
-_ROWS = 64
-
-
-@dataclass(frozen=True)
-class Place:
-    """A statement with a note.
-
-    Attributes:
-        note: The bool field that is true where the value of the statement overflowed.
-        span: The statement in the text.
-        what: The value, as text.
-        type: The type of the value.
-        vertices: Whether the statement has a value for each vertex, rather than one for the graph.
-    """
-
-    note: str
-    span: Span
-    what: str
-    type: Type
-    vertices: bool
+_OPERATIONS = 64  # of one statement that have a test each; more are tested together
 
 
-def watch_of(program: f.Program) -> Watch:
-    """The vertex fields and graph-level values that depend on a float sum, and the outputs that may become NaN."""
-    names = _named(program, _sums)
-    undefined = _named(program, _undefined)
+def watch_of(program: f.Program, risky: Risky = may_overflow) -> Watch:
+    """The vertex fields and graph-level values that may overflow, and the outputs that may become NaN."""
+    risks, undefined = _risks(program, risky), _named(program, _undefined)
     outputs = {decl.name for decl in program.fields if decl.output}
-    fields: set[str] = set()
+    floats = {decl.name for decl in program.fields if floating(decl.type)}
+    written: set[str] = set()
     scalars: set[str] = set()
     for statement in statements(program.body):
-        if isinstance(statement, (f.Apply, f.InitField)) and _from(statement.value, names):
-            fields |= set(statement.fields) if isinstance(statement, f.Apply) else {statement.name}
-        elif isinstance(statement, (f.Let, f.InitGlobal)) and _float(statement.value.type) and \
-                isinstance(statement.value.type, Scalar) and _from(statement.value, names):
+        if isinstance(statement, (f.Apply, f.InitField)) and _from(statement.value, risks, risky):
+            written |= set(statement.fields) if isinstance(statement, f.Apply) else {statement.name}
+        elif isinstance(statement, (f.Let, f.InitGlobal)) and isinstance(statement.value.type, Scalar) and \
+                statement.value.type.floating and _from(statement.value, risks, risky):
             scalars.add(statement.name)
-    fields &= {decl.name for decl in program.fields if _float(decl.type)}
+    written &= floats
     shown = frozenset(decl.name for decl in program.globals)
     nan = {name for s in statements(program.body) if isinstance(s, (f.Apply, f.InitField, f.InitGlobal))
            and (_undefined(s.value) or _reads(s.value, undefined))
            for name in (s.fields if isinstance(s, f.Apply) else (s.name,))}
-    floats = {decl.name for decl in program.fields if _float(decl.type)} | \
-        {decl.name for decl in program.globals if _float(decl.type)}
-    return Watch(frozenset(fields & outputs), frozenset(fields - outputs), frozenset(scalars & shown),
-                 frozenset(scalars - shown), frozenset(nan & floats & (outputs | shown) - fields - scalars))
+    floats |= {decl.name for decl in program.globals if floating(decl.type)}
+    return Watch(frozenset(written & outputs), frozenset(written - outputs), frozenset(scalars & shown),
+                 frozenset(scalars - shown), frozenset(nan & floats & (outputs | shown) - written - scalars))
+
+
+def noting(program: f.Program, given: frozenset[str], watch: Watch, risky: Risky) -> \
+        tuple[f.Program, tuple[Place, ...]]:
+    """The program with notes, and the place of each note.
+
+    Args:
+        program: The program.
+        given: The fields whose initializers do not run.
+        watch: The values that the run tested.
+        risky: The operations that may have overflowed.
+    """
+    return _Notes(program, given, watch, risky).noted()
+
+
+class _Notes(Notes):
+    """Inserts the notes of floats."""
+
+    def __init__(self, program: f.Program, given: frozenset[str], watch: Watch, risky: Risky) -> None:
+        super().__init__(program, given)
+        self._hidden, self._risky = watch.hidden | watch.lets, risky
+        self._readers = _readers(program)
+
+    def concerns(self, expr: f.Expr) -> bool:
+        """Whether an operation on floats in an expression may overflow."""
+        return any(map(self._risky, values_in(expr)))
+
+    def reduction(self, statement: f.Statement, reduce: f.Reduce, name: str) -> Iterator[f.Statement]:
+        """Note where a reduction is infinite, although its terms or the operands in them are finite."""
+        value = named(reduce, name)
+        hidden = not self._hidden.isdisjoint(self._targets(statement))
+        if self._risky(reduce) and floating(reduce.type):
+            yield from self._folded(statement, reduce, value, hidden)
+        for part, term in parts_of(reduce, value):
+            inside = self._departures(term) if floating(part.type) or isinstance(part.type, Tuple) else []
+            if inside:
+                left = self.fresh("left")
+                test = reduce.alike(BOOL, "any", either(inside), reduce.cond)
+                yield reducing(reduce)(statement.span, left, test)
+                for one in _floats(part):
+                    yield self.note(statement, one, both([infinite(one), named(test, left)]), hidden)
+
+    def _folded(self, statement: f.Statement, reduce: f.Reduce, value: f.Expr, hidden: bool) -> Iterator[f.Statement]:
+        """Note where a reduction with at least one term is infinite although its terms and its `default` are finite."""
+        make, far, some = reducing(reduce), self.fresh("terms"), self.fresh("some")
+        terms = reduce.alike(BOOL, "any", infinite(reduce.body), reduce.cond)
+        yield make(statement.span, far, terms)
+        finite = [no(named(terms, far))]
+        if reduce.user:
+            there = reduce.alike(BOOL, "any", f.Const(BOOL, True), reduce.cond)
+            yield make(statement.span, some, there)
+            finite.append(named(there, some))
+        elif reduce.default is not None:
+            finite.append(no(infinite(reduce.default)))
+        yield self.note(statement, value, both([infinite(value), *finite]), hidden, terms=True)
+
+    def value(self, statement: Writer, value: f.Expr) -> Iterator[f.Statement]:
+        """Note where a written value is infinite because finite operands overflowed."""
+        names = statement.fields if isinstance(statement, f.Apply) else (statement.name,)
+        hidden = not self._hidden.isdisjoint(names)
+        if len(_floats(value)) == 0:
+            return
+        for part, term in _with_terms(value):
+            tests = self._departures(term) if floating(part.type) or isinstance(part.type, Tuple) else []
+            for one in _floats(part) if tests else ():
+                yield self.note(statement, one, both([infinite(one), either(tests)]), hidden)
+
+    def _targets(self, statement: f.Statement) -> frozenset[str]:
+        if isinstance(statement, f.Gather):
+            return self._readers.get(statement.name, frozenset())
+        return frozenset({statement.name}) if isinstance(statement, (f.Let, f.InitGlobal, f.InitField)) else frozenset()
+
+    def _departures(self, expr: f.Expr) -> list[f.Expr]:
+        """For each operation of an expression that may overflow, a test whether the result is infinite and the operands
+        are finite.
+
+        If an expression has more than `_OPERATIONS` such operations, the tests are instead whether the value is
+        infinite although everything that it is computed from is finite.
+        """
+        tests = self._tests(expr)
+        if len(tests) <= _OPERATIONS:
+            return tests
+        sources = [e for e in dict.fromkeys(values_in(expr)) if not f.children(e) and floating(e.type)
+                   and not isinstance(e, f.Const)]
+        return [both([infinite(one), *(no(infinite(source)) for source in sources)]) for one in _floats(expr)]
+
+    def _tests(self, expr: f.Expr) -> list[f.Expr]:
+        if isinstance(expr, f.Reduce):  # inside a reduction: over a group or over common neighbours
+            inside = self._departures(expr.body)
+            found: list[f.Expr] = [expr.alike(BOOL, "any", either(inside), expr.cond)] if inside else []
+            if self._risky(expr) and floating(expr.type):
+                found.append(no(expr.alike(BOOL, "any", infinite(expr.body), expr.cond)))
+            return [both([infinite(expr), either(found)])] if found and floating(expr.type) else []
+        if not isinstance(expr, f.Op) or (isinstance(expr.type, Scalar) and expr.type.kind == "bool"):
+            return []
+        if expr.op == "select":
+            test, *choices = expr.args
+            return [both([guard, one]) for guard, choice in zip((test, no(test)), choices, strict=True)
+                    for one in self._tests(choice)]
+        tests = [test for child in expr.args for test in self._tests(child)]
+        return [*tests, _left(expr)] if self._risky(expr) else tests
+
+
+def _left(op: f.Op) -> f.Expr:
+    """Whether an operation makes an infinity of finite operands. A division by 0 does not overflow."""
+    if op.op != "div":
+        return leaves(op)
+    divisor = op.args[1]
+    if not isinstance(divisor.type, Scalar):
+        return leaves(op)
+    return both([leaves(op), f.Op(BOOL, "ne", (divisor, f.Const(divisor.type, 0.0)))])
+
+
+def _floats(value: f.Expr) -> list[f.Expr]:
+    """The floats of a value: itself, or items of a tuple."""
+    if isinstance(value.type, Tuple):
+        return [f.Op(type_, "item", (value,), k) for k, type_ in enumerate(value.type.items) if floating(type_)]
+    return [value] if floating(value.type) else []
+
+
+def _with_terms(value: f.Expr) -> list[tuple[f.Expr, f.Expr]]:
+    """A value, or the items of a written tuple, each with the expression that it is computed from."""
+    if isinstance(value, f.Op) and value.op == "tuple":
+        return [(item, item) for item in value.args]
+    return [(value, value)]
+
+
+def _readers(program: f.Program) -> dict[str, frozenset[str]]:
+    """The fields that are computed from each accumulator, also through other accumulators."""
+    found: dict[str, frozenset[str]] = {}
+    for statement in reversed(list(statements(program.body))):
+        for expr in expressions(statement):
+            targets = frozenset(statement.fields) if isinstance(statement, f.Apply) else \
+                found.get(statement.name, frozenset()) if isinstance(statement, f.Gather) else frozenset()
+            for part in values_in(expr):
+                if isinstance(part, f.Accumulator):
+                    found[part.name] = found.get(part.name, frozenset()) | targets
+    return found
+
+
+def _risks(program: f.Program, risky: Risky) -> set[str]:
+    """The gathers and graph-level values that may overflow, or are computed from such a gather."""
+    found: set[str] = set()
+    for s in statements(program.body):
+        if isinstance(s, (f.Gather, f.Let, f.InitGlobal)) and any(_from(e, found, risky) for e in expressions(s)):
+            found.add(s.name)
+    return found
 
 
 def _named(program: f.Program, holds: Callable[[f.Expr], bool]) -> set[str]:
@@ -76,194 +202,9 @@ def _named(program: f.Program, holds: Callable[[f.Expr], bool]) -> set[str]:
             and any(map(holds, expressions(s)))}
 
 
-def noting(program: f.Program, given: frozenset[str]) -> tuple[f.Program, tuple[Place, ...]]:
-    """The program with notes, and the place of each note.
-
-    Args:
-        given: fields whose initializers do not run.
-    """
-    notes = _Notes(program, given)
-    body = notes.block(program.body)
-    start = tuple(f.InitField(p.span, p.note, f.Const(BOOL, False)) for p in notes.places)
-    fields = tuple(f.FieldDecl(p.note, BOOL, True, False, p.span) for p in notes.places)
-    names = program.names | {name: name for name in notes.made}
-    return replace(program, body=start + body, fields=program.fields + fields, names=names), tuple(notes.places)
-
-
-class _Notes:
-    """Inserts the statements that write notes into a program."""
-
-    def __init__(self, program: f.Program, given: frozenset[str]) -> None:
-        self._program, self._given = program, given
-        watch = watch_of(program)
-        self._watched = watch.fields | watch.hidden
-        self.places: list[Place] = []
-        self.made: set[str] = set()
-
-    def block(self, body: tuple[f.Statement, ...]) -> tuple[f.Statement, ...]:
-        """A block with notes; `activate when` stays the last statement."""
-        return tuple(part for statement in body for part in self._statement(statement))
-
-    def _statement(self, statement: f.Statement) -> Iterator[f.Statement]:
-        if isinstance(statement, (f.Where, f.Repeat, f.Sweep, f.ForVertices, f.ForRange)):
-            yield replace(statement, body=self.block(statement.body))
-        elif isinstance(statement, f.Gather):
-            yield statement
-            if _sum_of_floats(statement.reduce):
-                yield from self._sum(statement.span, statement.reduce, statement.name)
-            yield from self._inside(statement.span, statement.reduce, statement.name)
-            yield from self._folded_terms(statement)
-        elif isinstance(statement, f.Apply):
-            yield from self._addition(statement)
-            yield from self._folded(statement)
-            yield statement
-        else:
-            yield statement
-            skipped = isinstance(statement, f.InitField) and statement.name in self._given
-            if isinstance(statement, (f.InitField, f.Let, f.InitGlobal)) and not skipped:
-                for part in dict.fromkeys(f.reductions(statement.value)):
-                    if _sum_of_floats(part):
-                        yield from self._sum(statement.span, part, None)
-                    yield from self._inside(statement.span, part, None)
-                if isinstance(statement, f.InitField):
-                    yield from self._folded(statement)
-
-    def _sum(self, span: Span, reduce: f.Reduce, name: str | None) -> Iterator[f.Statement]:
-        """Add a note: a bool that is true if a sum is infinite, although all its terms and its `default` are finite.
-
-        Args:
-            name: the accumulator of the sum, if any.
-        """
-        make: Callable[[Span, str, f.Reduce], f.Statement] = f.Gather if reduce.domain.edges else f.Let
-        if name is None:
-            name = self._fresh("summed")
-            yield make(span, name, reduce)
-        terms = reduce.alike(BOOL, "any", _infinite(reduce.body), reduce.cond)
-        other = self._fresh("terms")
-        yield make(span, other, terms)
-        finite: list[f.Expr] = [_not(self._value(terms, other))]
-        if reduce.default is not None:
-            finite.append(_not(_infinite(reduce.default)))
-        yield self._note(span, self._value(reduce, name), finite, reduce.domain.edges)
-
-    def _inside(self, span: Span, reduce: f.Reduce, name: str | None) -> Iterator[f.Statement]:
-        """Add a note: a bool that is true if a sum inside a reduction is infinite, although all its terms are finite.
-
-        Args:
-            name: the accumulator of the reduction, if any.
-        """
-        sums = [e for e in dict.fromkeys(f.walk(reduce)) if e != reduce and isinstance(e, f.Reduce) and
-                _sum_of_floats(e)]
-        if not sums or not any(map(_float, _items(reduce.type))):
-            return
-        if name is None:
-            name = self._fresh("summed")
-            yield f.Gather(span, name, reduce)
-        found: f.Expr | None = None
-        for one in sums:
-            test = f.Op(BOOL, "and", (_infinite(one), _not(one.alike(BOOL, "any", _infinite(one.body), one.cond))))
-            found = test if found is None else f.Op(BOOL, "or", (found, test))
-        assert found is not None
-        some = self._fresh("inside")
-        yield f.Gather(span, some, reduce.alike(BOOL, "any", found, reduce.cond))
-        value = self._value(reduce, name)
-        for number, type_ in enumerate(_items(reduce.type)):
-            if _float(type_):
-                part = f.Op(type_, "item", (value,), number) if isinstance(reduce.type, Tuple) else value
-                yield self._note(span, part, [f.Accumulator(BOOL, some)], True)
-
-    def _addition(self, apply: f.Apply) -> Iterator[f.Statement]:
-        """Add a note: a bool that is true if the sum of two finite values is infinite."""
-        value = apply.value
-        while isinstance(value, f.Op) and value.op == "cast":
-            (value,) = value.args
-        if isinstance(value, f.Op) and value.op in ("add", "sub") and self._watched & set(apply.fields) and \
-                _float(value.type):
-            yield self._note(apply.span, apply.value, [_not(_infinite(side)) for side in value.args], True)
-
-    def _folded(self, statement: f.Apply | f.InitField) -> Iterator[f.Statement]:
-        """Add a note for a value with a fold of vectors, that is, a sum of components or of products of components.
-
-        The note is a bool per vertex. It is true if the value is infinite and contains a fold that is infinite although
-        all components of its vectors are finite.
-        """
-        value = statement.value
-        test = _left(value) if _float(value.type) and not any(True for _ in f.reductions(value)) else None
-        if test is not None:
-            yield self._note(statement.span, value, [test], True)
-
-    def _folded_terms(self, gather: f.Gather) -> Iterator[f.Statement]:
-        """Add a note for a gather with a fold of vectors in its terms. `_folded` says what a fold is.
-
-        The note is a bool per vertex. It is true if the result of the gather is infinite and one of its terms contains
-        a fold that is infinite although all components of its vectors are finite.
-        """
-        reduce = gather.reduce
-        left = _left(reduce.body) if _float(reduce.type) else None
-        if left is not None:
-            test = reduce.alike(BOOL, "any", left, reduce.cond)
-            name = self._fresh("folded")
-            yield f.Gather(gather.span, name, test)
-            yield self._note(gather.span, self._value(reduce, gather.name), [self._value(test, name)], True)
-
-    def _note(self, span: Span, value: f.Expr, finite: list[f.Expr], vertices: bool) -> f.Statement:
-        place = Place(self._fresh("left"), span, self._text(span), value.type, vertices)
-        self.places.append(place)
-        now = _infinite(value)
-        for test in finite:
-            now = f.Op(BOOL, "and", (now, test))
-        return f.Apply(span, (place.note,), f.Op(BOOL, "or", (f.Field(BOOL, place.note, "self"), now)))
-
-    def _text(self, span: Span) -> str:
-        return " ".join(self._program.source[span.start : span.end].split())
-
-    @staticmethod
-    def _value(reduce: f.Reduce, name: str) -> f.Expr:
-        return f.Accumulator(reduce.type, name) if reduce.domain.edges else f.GraphValue(reduce.type, name, "let")
-
-    def _fresh(self, wish: str) -> str:
-        """A name that is used neither by the program nor by another note."""
-        name = f"{wish}_{len(self.made)}"
-        while name in self._program.names or name in self.made:
-            name += "_"
-        self.made.add(name)
-        return name
-
-
-def _sum_of_floats(expr: f.Expr) -> bool:
-    """Whether an expression is a float sum over edges or vertices."""
-    return isinstance(expr, f.Reduce) and expr.name == "sum" and not expr.user and _float(expr.type)
-
-
-def _folds(expr: f.Expr) -> bool:
-    """Whether an expression adds up the components of a vector of floats, or the products of two vectors."""
-    return isinstance(expr, f.Op) and expr.op in ("vsum", "dot") and _float(expr.type)
-
-
-def _left(expr: f.Expr) -> f.Expr | None:
-    """Return the test that a sum or product of vectors in an expression is infinite, although all components are
-    finite.
-
-    Return None if the expression has no sum or product of vectors. A product with a large matrix consists of one
-    product for each row; only the first rows are tested.
-    """
-    found: f.Expr | None = None
-    for op in islice(dict.fromkeys(filter(_folds, f.walk(expr))), _ROWS):
-        test = _infinite(op)
-        for arg in f.children(op):
-            test = f.Op(BOOL, "and", (test, _not(_infinite(arg))))
-        found = test if found is None else f.Op(BOOL, "or", (found, test))
-    return found
-
-
-def _sums(expr: f.Expr) -> bool:
-    """Whether an expression contains a float sum: a reduction, or a sum or product of vectors."""
-    return any(_sum_of_floats(e) or _folds(e) for e in f.walk(expr))
-
-
-def _from(expr: f.Expr, names: set[str]) -> bool:
-    """Whether a value depends directly on a float sum: it contains such a sum, or reads a name in `names`."""
-    return _sums(expr) or _reads(expr, names)
+def _from(expr: f.Expr, names: set[str], risky: Risky) -> bool:
+    """Whether a value contains an operation that may overflow, or reads a name in `names`."""
+    return any(risky(e) or (isinstance(e, (f.Accumulator, f.GraphValue)) and e.name in names) for e in values_in(expr))
 
 
 def _reads(expr: f.Expr, names: set[str]) -> bool:
@@ -272,27 +213,4 @@ def _reads(expr: f.Expr, names: set[str]) -> bool:
 
 def _undefined(expr: f.Expr) -> bool:
     """Whether an expression contains a float operation that may give NaN although its operands are numbers."""
-    return any(isinstance(e, f.Op) and e.op in _UNDEFINED and _float(e.type) for e in f.walk(expr))
-
-
-def _items(type_: Type) -> tuple[Type, ...]:
-    return type_.items if isinstance(type_, Tuple) else (type_,)
-
-
-def _float(type_: Type) -> bool:
-    item = type_.item if isinstance(type_, Vector) else type_
-    return isinstance(item, Scalar) and item.floating
-
-
-def _infinite(value: f.Expr) -> f.Expr:
-    """Whether a float, or some component of a vector, is `inf` or `-inf`."""
-    type_: Type = value.type
-    size = f.Op(type_, "abs", (value,))
-    if isinstance(type_, Vector):
-        type_ = type_.item
-        size = f.Op(type_, "vmax", (size,))
-    return f.Op(BOOL, "eq", (size, f.Const(type_, float("inf"))))
-
-
-def _not(expr: f.Expr) -> f.Expr:
-    return f.Op(BOOL, "not", (expr,))
+    return any(isinstance(e, f.Op) and e.op in _UNDEFINED and floating(e.type) for e in f.walk(expr))

@@ -10,7 +10,7 @@ from vlang.ir.forms import forms as f
 from vlang.ir.forms.normal import Write
 from vlang.ir.forms.phases import Phase
 from vlang.ir.forms.text import expression, repeat_head, statement_lines, type_text
-from vlang.ir.forms.visible import statements
+from vlang.ir.forms.visible import expressions, statements
 from vlang.ir.rules.context import LETTERS, Verdict, listed
 
 __all__ = ["facts_text", "program_text"]
@@ -65,7 +65,7 @@ def facts_text(facts: Facts) -> str:
         parts.append(["There is no loop: each statement runs once."])
     if facts.initial:
         parts.append(["Before and between the loops", *(line for g in facts.initial for line in _gather(g))])
-    parts += [list(_loop(number, loop)) for number, loop in enumerate(facts.loops.values(), 1)]
+    parts += [list(_loop(program, number, loop)) for number, loop in enumerate(facts.loops.values(), 1)]
     letters = {v.letter for loop in facts.loops.values() for v in _all(loop) if v.letter}
     if letters:
         parts.append(_row("Letters", "; ".join(f"{letter}: {LETTERS[letter]}" for letter in sorted(letters)), 0))
@@ -79,12 +79,13 @@ def _row(label: str, text: str, indent: int = 2) -> list[str]:
                          break_long_words=False, break_on_hyphens=False) or [head.rstrip()]
 
 
-def _loop(number: int, loop: LoopFacts) -> Iterator[str]:
+def _loop(program: f.Program, number: int, loop: LoopFacts) -> Iterator[str]:
     yield f"Loop {number}, line {loop.loop.span.line}: {repeat_head(loop.loop)}"
     yield from _row("kind", f"{loop.kind}: {loop.kind_reason}")
     yield from _row("activation", f"{'default' if loop.default_activation else 'its own'}: {loop.default_reason}")
     if loop.reads_iteration:
         yield from _row("iteration", "is read: supersteps are distinguished by their number")
+    yield from _single(program, loop)
     for phase in loop.phases:
         yield ""
         yield from _phase(loop, phase)
@@ -102,6 +103,18 @@ def _loop(number: int, loop: LoopFacts) -> Iterator[str]:
     yield "  Gathers"
     for gather in loop.gathers:
         yield from _gather(gather)
+
+
+def _single(program: f.Program, loop: LoopFacts) -> Iterator[str]:
+    """When the values of single vertices (`q.f`) are read, on which rules N and P depend."""
+    inside = list(statements(loop.loop.body))
+    read = {one.name for statement in inside for expr in expressions(statement) for one in f.walk(expr)
+            if isinstance(one, f.GraphValue) and one.kind == "let" and "." in program.names.get(one.name, "")}
+    anew = {one.name for one in inside if isinstance(one, f.Let)}
+    for name in sorted(read):
+        text = f"`{program.names[name]}` is read "
+        yield from _row("one vertex", text + ("anew in every superstep: the loop may change it" if name in anew else
+                                              "once, before the loop: the loop does not change it"))
 
 
 def _phase(loop: LoopFacts, phase: Phase) -> Iterator[str]:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from vlang.errors import DiskError
 
-__all__ = ["MOST_CHARACTERS", "MOST_LEVELS", "MOST_LOOPS", "MOST_STATEMENTS", "STDIN", "program_bytes"]
+__all__ = ["MOST_CHARACTERS", "MOST_GATHERS", "MOST_LEVELS", "MOST_LOOPS", "MOST_STATEMENTS", "STDIN", "program_bytes"]
 
 MOST_CHARACTERS = 200_000  # characters of a program text
+MOST_GATHERS = 100  # gathers of a program; all of one loop are in the same kernels, which take seconds to compile
 MOST_LOOPS = 100  # loops of a program; each compiles kernels of its own, in half a second
 MOST_STATEMENTS = 1000  # statements of a program; compiling so many takes half a minute and 1 GiB
 MOST_LEVELS = 100  # levels of nested expressions, which recursive functions process, here and in later stages

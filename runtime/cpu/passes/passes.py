@@ -226,8 +226,8 @@ class Passes:
         assert stage.domain is not None
         scratch = self.scratch.get(stage.name)
         if scratch is None:
-            longest = int(self.degrees(stage.domain).max(initial=0))
-            scratch = self.scratch[stage.name] = Scratch(stage.structures, pages, longest, self.cpu.threads)
+            longest, n = int(self.degrees(stage.domain).max(initial=0)), self.graph.n if isinstance(pages, Pages) else 0
+            scratch = self.scratch[stage.name] = Scratch(stage.structures, pages, longest, n, self.cpu.threads)
         self.state.point(SLOT_SCRATCH, scratch.header)
         for some, short in by_row(self.source, stage.domain, stage.columns, self._table(stage), longs, tasks):
             self._stats[STATS_WORKERS] = 0

@@ -264,9 +264,9 @@ class DispatchedPasses(FullPasses):
         return pointer + low * size, array[low * width : high * width]
 
     # -------------------------------------------------------------------------- the result
-    def shortfalls(self) -> tuple[str, ...]:
-        """See `FullPasses.shortfalls`; also says which pages the CPU took."""
-        asked, found = self.machine.options.dispatch, list(super().shortfalls())
+    def notes(self) -> tuple[str, ...]:
+        """See `FullPasses.notes`; also says which pages the CPU took."""
+        asked, found = self.machine.options.dispatch, list(super().notes())
         for name, taken in self._records.items():
             few, many = min(taken.pages, default=0), max(taken.pages, default=0)
             pages = f"{few}" if few == many else f"{few} to {many}"

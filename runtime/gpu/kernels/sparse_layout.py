@@ -17,7 +17,7 @@ __all__ = [
     "TABLE", "WALKING", "STATION", "TOUR", "WITHOUT_EDGES", "desk_bytes",
 ]
 
-MARK_WORDS = 4  # for each page: ranges of edges, edges, heavy ranges, lines of memory
+MARK_WORDS = 5  # for each page: ranges of edges, edges, heavy ranges, lines of memory, the transfer chosen
 CHUNK = 512  # maximum number of edges that one entry of a queue covers
 FROM_START, FROM_NOTIFY = 0, 1
 ENDED_EMPTY, ENDED_LIMIT, ENDED_LARGE = 1, 2, 3
@@ -37,6 +37,11 @@ SPARSE_SIGNATURES: Mapping[str, tuple[str, ...]] = {
     "send_frontier": (_FRAME, _TABLE),
     "push_slice": (_FRAME, _TABLE, "const u64* rows", "u64 pages", "const u64* entries", "u64 heavy", "u64 light",
                    "const u32* packed"),  # constants: whether by priority
+    "push_marked": (_FRAME, _TABLE, "const u64* rows", "u64 pages", "const u64* entries", "u64 heavy", "u64 light",
+                    "const u32* packed"),  # constants: whether by priority
+    "push_found": (_FRAME, _TABLE, "const u64* rows", "u64 pages", "const u64* queue", "const u64* count"),
+    "mark_values": (_FRAME, "const u64* offsets", "const u64* starts", "u64 pages", "const u64* queue",
+                    "const u64* count", "u64* best"),
     "sift_far": (_FRAME, _TABLE),
     "apply_pushed": (_FRAME, _TABLE),
     "send_part": (_FRAME, "const u64* queue", "const u64* entries"),
@@ -60,6 +65,11 @@ SPARSE_PREPARATIONS: Mapping[str, tuple[str, ...]] = {
                    "u64* marks"),
     "sort_queue": ("const u64* offsets", "const u64* starts", "u64 pages", "const u64* queue", "const u64* count",
                    "u64* places", "u64* sorted"),
+    "choose_published": ("u64* marks", "const u64* starts", "u64 pages", "u64 edge_bytes"),
+    "choose_measured": ("u64* marks", "const u64* starts", "u64 pages", "u64 edge_bytes", "u64 start",
+                        "u64 copied", "u64 direct", "u64 touched", "u64 row", "u64 byte"),
+    "claim_found": (_TABLE, "u64 low", "u64 high", "u64 begin", "u64 end", "u64* queue", "u64* count"),
+    "queue_found": (_TABLE,),
     "end_superstep": (_TABLE,),
     "end_sift": (_TABLE,),
     "queue_bits": (_TABLE, "u64 low", "u64 high", "u64* queue", "u64* entries"),

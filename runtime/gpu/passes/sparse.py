@@ -9,12 +9,12 @@ from vlang.records import dataclass
 from vlang.runtime.engine.machine import Stats
 from vlang.runtime.gpu.device.device import Device, Stream
 from vlang.runtime.gpu.kernels.sparse_layout import NEVER
-from vlang.runtime.gpu.topology.sliced_sweep import OneSlice, SliceWork
+from vlang.runtime.gpu.topology.sliced_sweep import Loaded, LoadedTask, OneSlice, SliceWork
 from vlang.runtime.gpu.topology.slices import Sliced
 from vlang.runtime.gpu.topology.transfers import Transfer
 from vlang.runtime.plan.plan import StageSpec
 
-__all__ = ["OnePage", "OneSlice", "SliceWork", "SparseMachine", "SparseState", "SparseTopology"]
+__all__ = ["Loaded", "LoadedTask", "OnePage", "OneSlice", "SliceWork", "SparseMachine", "SparseState", "SparseTopology"]
 
 OnePage = Callable[[int, Stream | None], None]
 """A function (row, stream) that queues a kernel over one page; `row` is the device address of the page's row."""
@@ -126,9 +126,7 @@ class SparseMachine(Protocol):
             launch: queues the kernel of a page.
         """
 
-    def sorted_queue(
-        self, kind: str, stage: StageSpec | None, queue: int, count: int, target: int
-    ) -> Sliced:
+    def sorted_queue(self, kind: str, stage: StageSpec, queue: int, count: int, target: int) -> Sliced:
         """Choose the cheapest transfer of each page, and sort the entries of a queue by the page of their edges, and by
         the transfer of this page.
 
@@ -142,7 +140,9 @@ class SparseMachine(Protocol):
             target: device address of the sorted entries.
         """
 
-    def over_slices(self, kind: str, stage: StageSpec | None, sliced: Sliced, launch: OneSlice) -> None:
+    def over_slices(
+        self, kind: str, stage: StageSpec | None, sliced: Sliced, launch: OneSlice, again: Loaded | None = None
+    ) -> None:
         """Call `launch` for each slice of a sorted queue, as `over_pages` does for pages. `launch` queues a kernel.
 
         Args:
@@ -150,6 +150,7 @@ class SparseMachine(Protocol):
             stage: the stage that reads the pages.
             sliced: the sorted queue.
             launch: queues the kernel of a slice.
+            again: queues a second round over a task, after its slice; None for one round.
         """
 
     def read_in_place(self, kind: str, stage: StageSpec | None, edges: int) -> None:

@@ -2,7 +2,7 @@
 
 HyTGraph (Wang et al., ICDE 2023, section V-A) has three transfer engines: copying a page whole (filter), gathering its
 active rows on the CPU and copying the gathered rows (compaction), and letting kernels read the rows in host memory
-(zero-copy).
+(zero-copy). The kernels of vlang/emit/cuda/skeletons/engines.cuh make the same choices on the device.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from vlang.runtime.gpu.topology.transfers import HOST_PAGE, ROW_ENDS, Link, Marks, Packing, Transfer
 
-__all__ = ["choose_transfer"]
+__all__ = ["choose_on_device", "choose_transfer"]
 
 Float64s = NDArray[np.float64]
 
@@ -47,6 +47,8 @@ def choose_transfer(
         direct, packed = none, none
     elif asked in ("direct", "compact"):
         direct, packed = (missing, none) if asked == "direct" else (none, missing)
+    elif marks.engines is not None:
+        direct, packed = marks.engines == 1, marks.engines == 2
     elif published:
         direct, packed = _published_choice(marks, page_edges, edge_bytes)
     else:
@@ -56,8 +58,30 @@ def choose_transfer(
         direct = (in_place < whole) & ~packed
     direct = missing & direct if readable else none
     packed = missing & packed if packing is not None else none
-    pages = (np.flatnonzero(chosen).tolist() for chosen in (needed & ~direct & ~packed, direct, packed))
-    return Transfer(*map(tuple, pages))
+    copied, read, filled = (tuple(np.flatnonzero(chosen).tolist())
+                            for chosen in (needed & ~direct & ~packed, direct, packed))
+    return Transfer(copied, read, filled)
+
+
+def choose_on_device(
+    edge_bytes: int, link: Link, readable: bool, packing: Packing | None, published: bool
+) -> tuple[str, tuple[int, ...]]:
+    """The kernel that chooses the transfer of each page, and its arguments after the marks and the starts of pages.
+
+    The kernel does not know which pages are cached.
+
+    Args:
+        edge_bytes: bytes per edge in the arrays to be read.
+        link: the rates of the link.
+        readable: whether kernels can read the arrays in host memory.
+        packing: the speed at which the CPU gathers rows; None if it cannot gather rows.
+        published: whether to choose by the formulas of HyTGraph.
+    """
+    if published:
+        return "choose_published", (edge_bytes,)
+    row, byte = (np.inf, np.inf) if packing is None else (packing.row, packing.byte)
+    rates = np.array([link.start, link.copied, link.direct, link.touched if readable else 0.0, row, byte])
+    return "choose_measured", (edge_bytes, *rates.view(np.uint64).tolist())
 
 
 def _measured_costs(

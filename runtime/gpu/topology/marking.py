@@ -13,7 +13,10 @@ from vlang.runtime.gpu.topology.transfers import Marks, Packing, Transfer
 __all__ = ["choose_pages", "count_in_place", "mark_items", "sort_items"]
 
 
-def mark_items(topology: Topology, items: int, count: int, queued: bool = False) -> Marks:
+def mark_items(
+    topology: Topology, items: int, count: int, queued: bool = False,
+    choosing: tuple[str, tuple[int, ...]] | None = None,
+) -> Marks:
     """Count the listed vertices, and their edges, in each page; waits for the device.
 
     Args:
@@ -21,13 +24,18 @@ def mark_items(topology: Topology, items: int, count: int, queued: bool = False)
         items: device address of the vertices, u32[*count]; if `queued`, of the entries of a queue, u64[*count].
         count: device address of the number of items.
         queued: whether the items are entries of a queue.
+        choosing: the kernel that chooses the transfer of each page, and its arguments after the marks, the starts of
+            pages and their number (see `choose_on_device`); None if the host chooses.
     """
     pages, at = topology.pages, topology.table_at("marks")
     marks = np.empty((pages + 1, MARK_WORDS), dtype=np.int64)
     topology.device.fill(at, marks.nbytes, 0)
     topology.over_few("mark_queue" if queued else "mark_pages", "offsets", "starts", pages, items, count, at)
+    if choosing is not None:
+        name, more = choosing
+        topology.over_few(name, at, "starts", pages, *more)
     topology.device.download(marks, at)
-    return Marks.of(marks)
+    return Marks.of(marks, choosing is not None)
 
 
 def choose_pages(

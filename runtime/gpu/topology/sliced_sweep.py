@@ -8,12 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from vlang.runtime.gpu.device.device import Event, Stream
+from vlang.runtime.gpu.topology.cut import Part
 from vlang.runtime.gpu.topology.packer import Packer
 from vlang.runtime.gpu.topology.slices import Slice, Sliced
 from vlang.runtime.gpu.topology.topology import Topology
 from vlang.runtime.gpu.topology.transfers import Transfer
 
-__all__ = ["OneSlice", "SliceWork", "sweep_slices"]
+__all__ = ["Loaded", "LoadedTask", "OneSlice", "SliceWork", "sweep_slices"]
 
 
 class SliceWork(NamedTuple):
@@ -40,11 +41,38 @@ OneSlice = Callable[[SliceWork, Stream | None], None]
 """A function (work, stream) that queues a kernel over one slice."""
 
 
-def sweep_slices(topology: Topology, name: str, sliced: Sliced, launch: OneSlice, packer: Packer | None) -> None:
+class LoadedTask(NamedTuple):
+    """A task whose pages are on the device; all addresses are device addresses.
+
+    Attributes:
+        rows: address of the rows of its pages.
+        pages: the number of its pages.
+        low, high: the range of the vertices whose rows may be in its pages.
+        begin, end: the range of its edges.
+        counter: address of a word that is 0, u64.
+    """
+
+    rows: int
+    pages: int
+    low: int
+    high: int
+    begin: int
+    end: int
+    counter: int
+
+
+Loaded = Callable[[LoadedTask, Stream | None], None]
+"""A function (task, stream) that queues a second round over the pages of a task."""
+
+
+def sweep_slices(
+    topology: Topology, name: str, sliced: Sliced, launch: OneSlice, packer: Packer | None,
+    again: Loaded | None = None,
+) -> None:
     """Call `launch` for every slice. Later work on the default stream waits for all slices.
 
-    The kernels that read rows in place need no copies, and are launched first. Then the other pages are copied while
-    the CPU gathers rows.
+    The kernels that read rows in place need no copies, and are launched first, unless tasks have an order. Then the
+    other pages are copied while the CPU gathers rows.
 
     Args:
         topology: the adjacency, which may be resident even though another direction that the loop reads is streamed.
@@ -52,27 +80,43 @@ def sweep_slices(topology: Topology, name: str, sliced: Sliced, launch: OneSlice
         sliced: the slices.
         launch: queues the kernel of a slice.
         packer: gathers rows; may be None if no page is packed.
+        again: queues a second round over a task after its slice; None for one round.
     """
     device, traffic = topology.device, topology.traffic
     used = sum(map(len, (sliced.transfer.whole, sliced.transfer.direct, sliced.transfer.packed)))
     skipped = traffic.skipped + topology.pages - used
-    begin = device.record()
     ends: list[Event] = []
+    stands = bool(sliced.direct.count or sliced.rest.count)  # whether a slice needs no copies
+    every = topology.rows(name) if stands else 0
+    begin = device.record()
+    counts, tasks = topology.table_at("sorting"), {task[0]: task for task in sliced.tasks}
 
     def work(piece: Slice, rows: int, pages: int, packed: int = 0) -> SliceWork:
         return SliceWork(rows, pages, sliced.queue + 8 * piece.first, piece.heavy, piece.light, packed)
 
-    if sliced.direct.count or sliced.rest.count:
-        rows, stream = topology.rows(name), topology.beside
-        begin = device.record()
+    def in_place() -> None:
+        stream = topology.beside
         device.wait(begin, stream)
         for piece in (sliced.direct, sliced.rest):
             if piece.count:
-                launch(work(piece, rows, topology.pages), stream)
+                launch(work(piece, every, topology.pages), stream)
         ends.append(device.record(stream))
-    if sliced.transfer.whole:
-        topology.sweep(name, lambda row, part, stream: launch(work(sliced.pages[part.page], row, 1), stream),
-                       Transfer(sliced.transfer.whole))
+
+    def one_task(row: int, part: Part, stream: Stream | None) -> None:
+        task = tasks[part.page]
+        launch(work(sliced.tasks[task], row, len(task)), stream)
+        if again is not None:
+            last = topology.parts[task[-1]]
+            again(LoadedTask(row, len(task), part.low, last.high, part.begin, last.end, counts + 8 * part.page), stream)
+
+    if stands and not sliced.ordered:
+        in_place()
+    if tasks:
+        if again is not None:  # the positions that were in this table have been used
+            device.fill(counts, 8 * topology.pages, 0)
+        topology.sweep(name, one_task, Transfer(sliced.transfer.whole, (), (), tuple(sliced.tasks), sliced.ordered))
+    if stands and sliced.ordered:
+        in_place()
     traffic.skipped = skipped
     if sliced.packed.count:
         assert packer is not None

@@ -8,6 +8,7 @@ from dataclasses import field
 
 from vlang.records import dataclass
 from vlang.runtime.gpu.device.device import Event
+from vlang.runtime.gpu.topology.tasks import Task
 
 __all__ = ["Slot", "Slots"]
 
@@ -52,9 +53,19 @@ class Slots:
         """Mark a slot as the most recently used."""
         self._slots.move_to_end(slot.address)
 
-    def take(self, page: int, awaited: set[int]) -> Slot:
-        """Assign to a page the oldest slot whose page is not in `awaited`, or the oldest slot if all pages are."""
-        slot = next((s for s in self._slots.values() if s.page not in awaited), next(iter(self._slots.values())))
+    def take(self, page: int, awaited: dict[int, int]) -> Slot:
+        """Assign to a page the oldest slot whose page is not in `awaited`.
+
+        Args:
+            page: the page.
+            awaited: the cached pages that the pass has not processed, with their numbers in its order. If all slots
+                have such a page, the last one is evicted, and is removed from `awaited`.
+        """
+        slot = next((s for s in self._slots.values() if s.page not in awaited), None)
+        if slot is None:
+            last = max(awaited, key=lambda one: awaited[one] if one in self._where else -1)
+            del awaited[last]
+            slot = self._where[last]
         if slot.page is not None:
             del self._where[slot.page]
         slot.page = page
@@ -62,22 +73,43 @@ class Slots:
         self._where[page] = slot
         return slot
 
-    def order(self, pages: Sequence[int], ahead: int) -> Iterator[int]:
-        """Yield pages in the order of processing: `ahead` cached pages, then missing and cached pages alternately.
+    def done(self, task: Task, event: Event, awaited: dict[int, int]) -> None:
+        """Record an event after the work on the pages of a task, which are no longer awaited."""
+        for page in task:
+            self._where[page].used = event
+            awaited.pop(page, None)
 
-        This order lets copies begin early, because each copy goes into a slot whose page has been processed.
+    def plan(
+        self, tasks: Sequence[Task], missing: set[int], ahead: int
+    ) -> tuple[Iterator[Task], dict[int, int]]:
+        """The order of tasks, and the cached pages that tasks wait for, each with the number of its task (see `take`).
+
+        Args:
+            tasks: the tasks.
+            missing: pages that are processed in another way; each of these pages is a task of its own.
+            ahead: see `order`; 0 for the order of `tasks`.
         """
-        asked = set(pages)
-        cached = [slot.page for slot in self._slots.values() if slot.page is not None and slot.page in asked]
-        missing = iter([page for page in pages if page not in self._where])
-        for number, page in enumerate(cached):
-            yield page
-            if number + 1 >= ahead:
-                yield from _one(missing)
-        yield from missing
+        here = [task for task in tasks if task[0] not in missing]
+        awaited = {page: at for at, task in enumerate(here) for page in task if page in self._where}
+        return (self.order(here, ahead) if ahead else iter(here)), awaited
 
+    def order(self, tasks: Sequence[Task], ahead: int) -> Iterator[Task]:
+        """Yield tasks in the order of processing: `ahead` cached pages, then missing and cached tasks alternately.
 
-def _one(items: Iterator[int]) -> Iterator[int]:
-    for item in items:
-        yield item
-        return
+        This order lets copies begin early, because each copy goes into slots whose pages have been processed. A task is
+        cached if all of its pages are cached.
+        """
+        places = {slot.page: place for place, slot in enumerate(self._slots.values())}
+        cached = sorted((task for task in tasks if all(page in self._where for page in task)),
+                        key=lambda task: places[task[0]])
+        known = set(cached)
+        missing = [task for task in tasks if task not in known]
+        free = at = 0
+        for task in cached:
+            yield task
+            free += len(task)
+            while at < len(missing) and free >= ahead - 1 + len(missing[at]):
+                yield missing[at]
+                free -= len(missing[at])
+                at += 1
+        yield from missing[at:]

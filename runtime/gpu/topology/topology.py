@@ -104,7 +104,6 @@ class Topology:
             self.close()
             raise
 
-    # ------------------------------------------------------------------------- properties
     @property
     def pages(self) -> int:
         """The number of pages."""
@@ -147,9 +146,7 @@ class Topology:
 
     # ------------------------------------------------------------------------------ opening
     def _open(self, uses: Mapping[str, Use], streams: int) -> None:
-        """Find or copy the tables. If the edges are resident, find or copy them, too; otherwise create slots and
-        streams.
-        """
+        """Find or copy the tables. Do the same with resident edges; create slots and streams for other edges."""
         layout, rows = self.layout, long_rows(self.side)
         self.segment_count, self.long_count = len(rows.segments), len(rows.longs)
         self._tables_at = self._parts.hold(
@@ -215,7 +212,7 @@ class Topology:
     # ---------------------------------------------------------------------------------- passes
     def order(self) -> list[int]:
         """All pages in the order in which a sweep processes them if the edges are not resident."""
-        return list(self._slots.order(range(self.pages), len(self._streams)))
+        return [page for page, in self._slots.order([(page,) for page in range(self.pages)], len(self._streams))]
 
     def sweep(
         self, name: str, launch: Launch, transfer: Transfer | None = None, stream: Stream | None = None,
@@ -223,24 +220,24 @@ class Topology:
     ) -> None:
         """Call `launch` for every page, or for the pages of a transfer. `launch` queues kernels.
 
-        The order of pages is not fixed. Each page is processed in the stream in which its edges were copied. Later work
-        on the caller's stream waits for all pages. If all edges are resident, all pages use the caller's stream.
+        The order of pages is not fixed, unless `transfer` has one. Each page, or task of `transfer` with the row of its
+        first page, is processed in the stream of its copies; resident pages in that of the caller, which then waits.
 
         Args:
             name: the name of the `Use`.
             launch: queues the kernels of a page.
             transfer: the pages; None for all.
             stream: the caller's stream; None for the default stream.
-            taken: for streamed edges in host memory, yields the pages of this sweep in the order of `order`; each is
-                taken when the work on the page before it has been queued. None for the pages of `transfer`.
+            taken: for streamed edges in host memory, yields the pages of this sweep in the order of `order`, each when
+                the work on the page before it has been queued; None for the pages of `transfer`.
         """
         table = self._tables[name]
         self._fill()
-        if self.resident:
-            for part in self.parts if transfer is None else [self.parts[page] for page in transfer.whole]:
-                launch(table.row(part.page), part, stream)
-            return
         transfer = transfer or Transfer(tuple(range(self.pages)))
+        if self.resident:
+            for first, *_ in transfer.tasks or ((page,) for page in transfer.whole):
+                launch(table.row(first), self.parts[first], stream)
+            return
         direct = [page for page in transfer.direct if not self._slots.find(page)]
         whole = [*transfer.whole, *(page for page in transfer.direct if page not in direct)]
         if direct:
@@ -250,13 +247,16 @@ class Topology:
         for page in direct:
             self.device.wait(begin, self._cached)
             self._run(launch, table, page, self._cached, ends)
-        awaited = {page for page in whole if self._slots.find(page)}
-        missing = [page for page in whole if page not in awaited] if isinstance(self.side, DiskSide) else []
-        here = [page for page in whole if page in awaited] if isinstance(self.side, DiskSide) else whole
-        for page in self._slots.order(here, len(self._streams)) if taken is None else taken:
-            awaited.discard(page)
-            slot, work = self._bring(table, self.parts[page], awaited, begin)
-            slot.used = self._run(launch, table, page, work, ends)
+        tasks = transfer.tasks or [(page,) for page in whole]
+        missing = [page for page in whole if not self._slots.find(page)] if isinstance(self.side, DiskSide) else []
+        order, awaited = self._slots.plan(tasks, set(missing), 0 if transfer.ordered else len(self._streams))
+        for number, task in enumerate(order if taken is None else ((page,) for page in taken)):
+            work = None
+            awaited.update(dict.fromkeys(task, number))  # no page of the task replaces another one
+            for page in task:
+                _, work = self._bring(table, self.parts[page], awaited, begin, work=work)
+            assert work is not None
+            self._slots.done(task, self._run(launch, table, task[0], work, ends), awaited)
         with closing(arriving_pages(self.device, self.side, missing, self._copied)) as arriving:
             for page, views in arriving:
                 slot, work = self._bring(table, self.parts[page], awaited, begin, views)
@@ -275,21 +275,23 @@ class Topology:
         return event
 
     def _bring(
-        self, table: Table, part: Part, awaited: set[int], begin: Event, views: PageViews | None = None
+        self, table: Table, part: Part, awaited: dict[int, int], begin: Event, views: PageViews | None = None,
+        work: Stream | None = None,
     ) -> tuple[Slot, Stream]:
         """Find or fill the slot of a page. Return the slot, and the stream to which its latest copy was issued.
 
-        `views` holds the page if it was read from disk. All arrays of a page from disk are copied, so that another
-        `Use` does not read the page again.
+        `views` holds the page if it was read from disk; all its arrays are then copied, so that another `Use` does not
+        read it again. `work` is the stream of the pages before this one in a task.
         """
         slot = self._slots.find(part.page)
-        work = self._cached
         missing = [key for key in table.keys if slot is None or key not in slot.held]
         if views is not None:
             missing = list(dict.fromkeys([*missing, *(key for key, a in self._arrays.items() if a.read is not None)]))
-        if slot is None or any(self._arrays[key].copied for key in missing):
-            work = self._streams[self._turn % len(self._streams)]
-            self._turn += 1
+        if work is None:
+            work = self._cached
+            if slot is None or any(self._arrays[key].copied for key in missing):
+                work = self._streams[self._turn % len(self._streams)]
+                self._turn += 1
         if self._shown:  # kernels on the caller's stream may read any slot
             self.device.wait(begin, work)
         if slot is None:
@@ -362,10 +364,7 @@ class Topology:
 
     @property
     def beside(self) -> Stream | None:
-        """Return the stream for kernels over pages that need no copies.
-
-        If all edges are resident, this is the default stream.
-        """
+        """The stream for kernels over pages that need no copies; None, the default one, if all edges are resident."""
         return None if self.resident else self._cached
 
     def borrow(self, number: int) -> tuple[Slot, Stream]:
@@ -374,7 +373,7 @@ class Topology:
         The caller must call `returned` later.
         """
         stream = self._streams[number % len(self._streams)]
-        slot = self._slots.find(-1 - number) or self._slots.take(-1 - number, set())
+        slot = self._slots.find(-1 - number) or self._slots.take(-1 - number, {})
         self._slots.touch(slot)
         if slot.used is not None:
             self.device.wait(slot.used, stream)
@@ -396,7 +395,6 @@ class Topology:
         """bool[P], whether each page is in a slot."""
         return np.array([self._slots.find(page) is not None for page in range(self.pages)])
 
-    # ------------------------------------------------------------------------------------- end
     def close(self) -> None:
         """Free all memory after the queued work has ended. A second call does nothing."""
         if self._addresses:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.records import dataclass
+from vlang.runtime.gpu.topology.tasks import Task
 from vlang.runtime.threads.moved import NOTHING, Moved
 
 __all__ = ["HOST_PAGE", "ROW_ENDS", "Link", "Marks", "Packing", "Traffic", "Transfer", "worth_copying"]
@@ -52,6 +53,8 @@ class Marks:
         heavy: int64[P], how many of these vertices or entries have so many edges that a whole warp processes each.
         lines: int64[P], the number of memory lines of 128 bytes that hold the neighbours of these edges.
         rest: the number of active vertices without edges.
+        engines: int64[P], the transfer that a kernel chose for each page: 0 whole, 1 in place, 2 gathered; None if no
+            kernel chose.
     """
 
     vertices: NDArray[np.int64]
@@ -59,15 +62,16 @@ class Marks:
     heavy: NDArray[np.int64]
     lines: NDArray[np.int64]
     rest: int = 0
+    engines: NDArray[np.int64] | None = None
 
     @staticmethod
-    def of(counts: NDArray[np.int64]) -> Marks:
+    def of(counts: NDArray[np.int64], chosen: bool = False) -> Marks:
         """Marks from the counts that kernels write, int64[P + 1, MARK_WORDS].
 
-        The last row counts vertices without edges.
+        The last row counts vertices without edges. `chosen` says whether a kernel has chosen the transfers.
         """
-        vertices, edges, heavy, lines = counts[:-1].T
-        return Marks(vertices, edges, heavy, lines, int(counts[-1, 0]))
+        vertices, edges, heavy, lines, engines = counts[:-1].T
+        return Marks(vertices, edges, heavy, lines, int(counts[-1, 0]), engines if chosen else None)
 
 
 @dataclass(frozen=True)
@@ -78,11 +82,15 @@ class Transfer:
         whole: the pages that are cached or must be copied.
         direct: the pages that kernels read directly from host memory.
         packed: the pages whose active rows the CPU gathers.
+        tasks: the pages `whole` as tasks, of which each is one launch; () for a task for each page.
+        ordered: whether the tasks are processed in their order; otherwise those on the device come first.
     """
 
     whole: tuple[int, ...]
     direct: tuple[int, ...] = ()
     packed: tuple[int, ...] = ()
+    tasks: tuple[Task, ...] = ()
+    ordered: bool = False
 
 
 @dataclass

@@ -7,7 +7,7 @@ from dataclasses import field
 from functools import reduce
 from typing import TYPE_CHECKING, ClassVar
 
-from vlang.errors import BindError, OutOfMemory
+from vlang.errors import OutOfMemory
 from vlang.records import dataclass
 from vlang.runtime.gpu.device.device import Buffer, Stream
 from vlang.runtime.gpu.kernels.choose_kernel import Choice, choose_kernels, grid
@@ -21,15 +21,13 @@ from vlang.runtime.gpu.passes.rates import REFERENCE, Rates, rates_of
 from vlang.runtime.gpu.passes.sparse import OnePage, SparseTopology
 from vlang.runtime.gpu.topology.cut import Part, long_rows
 from vlang.runtime.gpu.topology.footprint import share_memory
-from vlang.runtime.gpu.topology.marking import choose_pages, count_in_place, mark_items, sort_items
-from vlang.runtime.gpu.topology.packer import Packer
+from vlang.runtime.gpu.topology.marking import count_in_place
 from vlang.runtime.gpu.topology.resident import Resident
 from vlang.runtime.gpu.topology.sides import Side
-from vlang.runtime.gpu.topology.sliced_sweep import OneSlice, sweep_slices
-from vlang.runtime.gpu.topology.slices import Sliced, cut_slices
 from vlang.runtime.gpu.topology.topology import Topology
 from vlang.runtime.gpu.topology.transfers import Packing, Transfer, worth_copying
 from vlang.runtime.gpu.ways.notifying import lanes_of
+from vlang.runtime.gpu.ways.page_choice import PageChoice
 from vlang.runtime.gpu.ways.page_uses import use_name, uses_of
 from vlang.runtime.gpu.ways.way import Way
 from vlang.runtime.gpu.ways.ways import attempts, candidates, read_by, shortfalls
@@ -60,6 +58,7 @@ class FullPasses:
         topologies: the topology of each adjacency direction.
         scratch: scratch memory for passes that need all contributions of a vertex at once; None before `open`.
         pointed: the lists over which passes along pointers pull.
+        pages: the choices of how pages of a frontier are read.
         rates: the rates of the device.
     """
 
@@ -68,15 +67,16 @@ class FullPasses:
     topologies: dict[str, Topology] = field(default_factory=dict)
     scratch: GpuScratch | None = None
     pointed: GpuPointed = field(init=False)
+    pages: PageChoice = field(init=False)
     rates: Rates = REFERENCE
     _parts: Resident | None = None
     _sides: Mapping[str, Side] = field(default_factory=dict)
     _choices: dict[str, Sequence[Choice]] = field(default_factory=dict)
     _beside: Stream | None = None
-    _packers: dict[tuple[str, str], Packer | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.pointed = GpuPointed(self.machine)
+        self.pages = PageChoice(self.machine, self.topologies)
 
     def open(self) -> None:
         """Create the topology of every adjacency direction in the plan, in the memory that the state leaves free.
@@ -98,10 +98,13 @@ class FullPasses:
             raise short
         self._load()
 
-    def shortfalls(self) -> tuple[str, ...]:
-        """Sentences about the loops that, because device memory is short, do not run in the preferred execution way."""
+    def notes(self) -> tuple[str, ...]:
+        """Sentences about the loops that, because device memory is short, do not run in the preferred execution way,
+        and about choices of pages that the run does not follow.
+        """
         machine = self.machine
-        return tuple(shortfalls(machine.ways, machine.plan.loops, machine.graph, machine.options, self._sides))
+        short = shortfalls(machine.ways, machine.plan.loops, machine.graph, machine.options, self._sides)
+        return (*short, *self.pages.notes())
 
     def _open(self) -> None:
         machine, device = self.machine, self.machine.device
@@ -288,7 +291,8 @@ class FullPasses:
         reading = self.reading(kind)
         rows = topology.table(name).address if reading == "pages" else topology.rows(name)
         gathers = kind != (stage and stage.domain) and isinstance(topology.side, Adjacency)
-        packed = Packing.by(available_threads()) if gathers and self._gathers(self.machine.options.transfer) else None
+        gathers = gathers and self.pages.gathers(self.machine.options.transfer)
+        packed = Packing.by(available_threads()) if gathers else None
         leave = worth_copying(topology.edges, topology.n, topology.edge_bytes(name), topology.link, packed)
         return SparseTopology(
             rows, topology.pages, topology.offsets, topology.edges, topology.segments, topology.segment_count,
@@ -302,39 +306,6 @@ class FullPasses:
         if asked in ("pages", "compact") or not topology.readable:
             return "pages"
         return "rows" if asked == "direct" else "either"
-
-    def needed(self, kind: str, stage: StageSpec | None, items: int, count: int, queued: bool) -> Transfer:
-        """Return the pages that hold edges of the active vertices, and the cheapest transfer of each page.
-
-        Args:
-            kind: adjacency direction, "in", "out" or "both".
-            stage: the stage that reads the pages; None for notifications.
-            items: device address of the vertices, u32[*count]; if `queued`, of the entries of a queue, u64[*count].
-            count: device address of the number of items.
-            queued: whether the items are entries of a queue.
-        """
-        topology, options = self.topologies[kind], self.machine.options
-        asked = "auto" if options.transfer == "compact" else options.transfer
-        marks = mark_items(topology, items, count, queued=queued)
-        return choose_pages(topology, use_name(kind, stage), marks, asked, options.switching == "published")
-
-    def sorted_queue(self, kind: str, stage: StageSpec | None, queue: int, count: int, target: int) -> Sliced:
-        """Sort the entries of a queue by the page of their edges, and by the transfer of this page (see
-        `SparseMachine`).
-        """
-        topology, options, name = self.topologies[kind], self.machine.options, use_name(kind, stage)
-        packer = self._packer(kind, name)
-        marks = mark_items(topology, queue, count, queued=True)
-        transfer = choose_pages(topology, name, marks, options.transfer, options.switching == "published",
-                                   None if packer is None else packer.packing)
-        sliced, places = cut_slices(marks, transfer, target)
-        sort_items(topology, queue, count, places, target)
-        return sliced
-
-    def over_slices(self, kind: str, stage: StageSpec | None, sliced: Sliced, launch: OneSlice) -> None:
-        """Call `launch` for each slice of a sorted queue. `launch` queues a kernel."""
-        name = use_name(kind, stage)
-        sweep_slices(self.topologies[kind], name, sliced, launch, self._packer(kind, name))
 
     def read_in_place(self, kind: str, stage: StageSpec | None, edges: int) -> None:
         """Count edges that a launch has read through the rows of the pages (see `SparseMachine`)."""
@@ -356,31 +327,6 @@ class FullPasses:
                                             topology.edges / topology.pages, rates.copied, rates.launch, rates.gather)
         return found
 
-    def _gathers(self, asked: str) -> bool:
-        """Whether pushes may gather rows: an option requests gathering, or selects the published formulas."""
-        return asked == "compact" or (asked == "auto" and self.machine.options.switching == "published")
-
-    def _packer(self, kind: str, name: str) -> Packer | None:
-        """The packer that gathers rows on the CPU, or None.
-
-        Raises BindError if the option `transfer` requires a packer that cannot be created.
-        """
-        topology, asked = self.topologies[kind], self.machine.options.transfer
-        if not self._gathers(asked):
-            return None
-        if (kind, name) not in self._packers:
-            arrays = topology.arrays_of(name)
-            why = "the edges are on disk" if not isinstance(topology.side, Adjacency) else \
-                "a page is too small for a row" if not Packer.fits(arrays, topology.layout.slot_bytes) else ""
-            try:
-                self._packers[kind, name] = None if why else \
-                    Packer(self.machine.device, topology.side.offsets, arrays, topology.layout.slot_bytes)
-            except MemoryError:
-                self._packers[kind, name], why = None, "there is no host memory for its buffers"
-            if why and asked == "compact":
-                raise BindError(f"transfer='compact' cannot gather rows: {why}; leave it out")
-        return self._packers[kind, name]
-
     def over_pages(self, kind: str, stage: StageSpec | None, transfer: Transfer, launch: OnePage) -> None:
         """Call `launch` for each page of a transfer. `launch` queues a kernel.
 
@@ -395,10 +341,7 @@ class FullPasses:
     def close(self) -> None:
         """Free the topology of the run."""
         self.pointed.close()
-        for packer in self._packers.values():
-            if packer is not None:
-                packer.close()
-        self._packers.clear()
+        self.pages.close()
         for topology in self.topologies.values():
             topology.close()
         self.topologies.clear()

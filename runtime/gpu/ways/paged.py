@@ -10,29 +10,52 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from vlang.options import Options
 from vlang.records import dataclass
 from vlang.runtime.gpu.device.device import Stream
-from vlang.runtime.gpu.kernels.sparse_layout import desk_bytes
+from vlang.runtime.gpu.kernels.sparse_layout import CHUNK, desk_bytes
 from vlang.runtime.gpu.passes.gpu_frontier import Control
-from vlang.runtime.gpu.passes.sparse import SliceWork, SparseMachine
+from vlang.runtime.gpu.passes.sparse import LoadedTask, SliceWork, SparseMachine
+from vlang.runtime.gpu.ways.way import Key
 from vlang.runtime.plan.plan import THREADS, StageSpec
 
-__all__ = ["PagedPush", "paged_kernels"]
+__all__ = ["PagedPush", "chosen_kernels", "in_place", "paged_kernels"]
 
 _BLOCKS = 8  # blocks per multiprocessor
 
 
-def paged_kernels(stage: StageSpec, priority: int) -> list[tuple[str, str, tuple[int, ...]]]:
+def paged_kernels(stage: StageSpec, priority: int) -> list[Key]:
     """The kernels (template, struct, constants) that supersteps over pages launch."""
     gpu = stage.gpu
     assert gpu is not None
-    found: list[tuple[str, str, tuple[int, ...]]] = [("mark_queue", "", ()), ("sort_queue", "", ()),
-                                                     ("end_superstep", "", ()), ("push_slice", gpu.struct, (priority,))]
+    found: list[Key] = [("mark_queue", "", ()), ("sort_queue", "", ()), ("end_superstep", "", ()),
+                        ("push_slice", gpu.struct, (priority,))]
     if gpu.push == "cells":
         found.append(("apply_pushed", gpu.struct, ()))
     if "messages" in stage.kernels:
         found.append(("send_frontier", gpu.struct, ()))
     return found
+
+
+def chosen_kernels(stage: StageSpec, priority: int, options: Options) -> list[Key]:
+    """The kernels that supersteps over pages launch because of research options, besides `paged_kernels`."""
+    gpu = stage.gpu
+    assert gpu is not None
+    found: list[Key] = []
+    if options.chooser == "gpu":
+        found.append((f"choose_{options.switching}", "", ()))
+    if options.page_order == "values" and gpu.priority:
+        found.append(("mark_values", gpu.struct, ()))
+    if options.loaded == "twice" and in_place(stage):
+        found += [("claim_found", "", ()), ("queue_found", "", ()), ("push_marked", gpu.struct, (priority,)),
+                  ("push_found", gpu.struct, (priority,))]
+        found += [("send_part", gpu.struct, ())] if "messages" in stage.kernels else []
+    return found
+
+
+def in_place(stage: StageSpec) -> bool:
+    """Whether vertices push values that this superstep has updated, so that the order of pages makes a difference."""
+    return stage.gpu is not None and stage.gpu.push == "direct" and stage.gpu.early != "frontier"
 
 
 @dataclass(frozen=True)
@@ -46,6 +69,8 @@ class PagedPush:
         tables: the device addresses of the structs and queues of the loop, by name.
         control: the state of the loop.
         priority: 1 if the loop runs in priority order and so has far piles, otherwise 0.
+        twice: whether vertices that a task has found push along the edges of its pages at once, while these are on the
+            device (HyTGraph, VI-A).
     """
 
     machine: SparseMachine
@@ -54,6 +79,7 @@ class PagedPush:
     tables: Mapping[str, int]
     control: Control
     priority: int
+    twice: bool = False
 
     def superstep(self, step: int) -> None:
         """Queue superstep number `step` of the loop, counted from 0.
@@ -68,11 +94,22 @@ class PagedPush:
         sliced = machine.sorted_queue(self.kind, self.stage, self.tables[f"queues[{step % 2}]"], entries,
                                       self.tables["sorted"])
 
-        def push(work: SliceWork, stream: Stream | None) -> None:
-            self._launch("push_slice", gpu.struct, (self.priority,), (frame, table, *work), stream,
-                         work.heavy + work.light)
+        template = "push_marked" if self.twice else "push_slice"
 
-        machine.over_slices(self.kind, self.stage, sliced, push)
+        def push(work: SliceWork, stream: Stream | None) -> None:
+            self._launch(template, gpu.struct, (self.priority,), (frame, table, *work), stream, work.heavy + work.light)
+
+        def again(task: LoadedTask, stream: Stream | None) -> None:
+            queue = self.tables[f"queues[{1 - step % 2}]"] + 8 * (task.low + task.begin // CHUNK)  # not in use yet
+            self._launch("claim_found", "", (), (table, *task[2:6], queue, task.counter), stream)
+            if "messages" in self.stage.kernels:
+                self._launch("send_part", gpu.struct, (), (frame, queue, task.counter), stream)
+            self._launch("push_found", gpu.struct, (self.priority,),
+                         (frame, table, task.rows, task.pages, queue, task.counter), stream)
+
+        machine.over_slices(self.kind, self.stage, sliced, push, again if self.twice else None)
+        if self.twice:
+            self._launch("queue_found", "", (), (table,))
         if gpu.push == "cells":
             self._launch("apply_pushed", gpu.struct, (), (frame, table))
         machine.launch("end_superstep", "", (), 1, (table,), threads=32)

@@ -28,7 +28,7 @@ from vlang.runtime.gpu.passes.sparse import SparseMachine, SparseTopology
 from vlang.runtime.gpu.topology.footprint import Use
 from vlang.runtime.gpu.topology.sides import Side
 from vlang.runtime.gpu.ways.counted_loop import CountedLoop
-from vlang.runtime.gpu.ways.paged import PagedPush, paged_kernels
+from vlang.runtime.gpu.ways.paged import PagedPush, chosen_kernels, in_place, paged_kernels
 from vlang.runtime.gpu.ways.way import Key, pushed_use
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import THREADS, LoopSpec, StageSpec
@@ -132,7 +132,10 @@ class PushWay:
     def kernels(self, loop: LoopSpec, machine: GpuMachine) -> Iterator[Key]:
         """Yield the kernels for the method by which the loop reads pages."""
         (stage,) = loop.stages
-        yield from pushing_kernels(stage, machine.passes.reading(OPPOSITE[stage.domain or "in"]))
+        reading = machine.passes.reading(OPPOSITE[stage.domain or "in"])
+        yield from pushing_kernels(stage, reading)
+        if reading != "rows":
+            yield from chosen_kernels(stage, 0 if reading == "pages" else by_priority(stage), machine.options)
 
     def begin(self, loop: LoopSpec, machine: GpuMachine, bound: int | None, start: Start | None) -> Loop:
         """Begin the loop.
@@ -140,7 +143,8 @@ class PushWay:
         Every vertex is active in its first superstep, even if `start` marks only some vertices as active.
         """
         costs = Costs().on(machine.passes.rates)
-        return PushLoop(machine, loop.stages[0], costs, full=machine.options.mode == "auto")
+        return PushLoop(machine, loop.stages[0], costs, full=machine.options.mode == "auto",
+                        twice=machine.options.loaded == "twice")
 
 
 def _push_stage(spec: LoopSpec) -> StageSpec | None:
@@ -227,6 +231,7 @@ class PushLoop(CountedLoop):
         full: whether supersteps may be full passes if that is cheaper.
         out: the adjacency direction along which vertices push; None for the opposite of the direction of the pass.
         span: the vertices that may become active, as the first vertex and the last vertex plus 1; None for all.
+        twice: whether supersteps over pages process a page twice if the pass pushes in place (option `loaded`).
 
     Raises:
         OutOfMemory: there is no memory for the frontier.
@@ -234,7 +239,7 @@ class PushLoop(CountedLoop):
 
     def __init__(
         self, machine: SparseMachine, stage: StageSpec, costs: Costs = Costs(), full: bool = True,
-        out: str | None = None, span: tuple[int, int] | None = None,
+        out: str | None = None, span: tuple[int, int] | None = None, twice: bool = False,
     ) -> None:
         gpu = stage.gpu
         assert gpu is not None
@@ -258,7 +263,7 @@ class PushLoop(CountedLoop):
         self._words = table_words(self._table(sent, pull))
         self._paged = PagedPush(machine, stage, self._out_kind,
                                 {name: self._arena[name] for name in ("table", "queues[0]", "queues[1]", "sorted")},
-                                self._control, self._priority)
+                                self._control, self._priority, twice and in_place(stage))
         self._shared = desk_bytes(WALKING)
         self._begun = self._met = False  # `_met`: whether blocks have met at the barrier of an earlier launch
         self._large = self._paged_only  # whether the host must run the next superstep

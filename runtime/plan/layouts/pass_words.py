@@ -13,6 +13,18 @@ SCRATCH_OWNERS = _SCRATCH.word("i64: the page of each segment")
 SCRATCH_MEMORY = _SCRATCH.word("u64: the scratch memory of all workers")
 STATS_WORKERS = 2
 
+# The first words of a table of groups, in scratch memory (vlang/emit/cpu/skeletons/groups.py). Offsets are from the
+# start of the scratch memory of all workers. The memory of a worker begins with the offset of the direct table of
+# each structure, which has a u32 for each vertex, or 0.
+_GROUPS = Layout()
+GROUPS_COUNT = _GROUPS.word("i64: the number of groups, once all edges have been read")
+GROUPS_BITS = _GROUPS.word("i64: the number of index bits of the hash table")
+GROUPS_MOST_BITS = _GROUPS.word("i64: the number of index bits to which the hash table may grow")
+GROUPS_SEEN = _GROUPS.word("i64: the number of groups when the current segment of a long row began")
+GROUPS_EARLIER = _GROUPS.word("i64: the offset of the accumulators of earlier segments")
+GROUPS_SLOTS = _GROUPS.word("i64: the offset of the slots")
+GROUPS_WORDS = _GROUPS.size()
+
 # Work that is fused into a pass, block by block, on a CPU (runtime/cpu/passes/fused_work.py). If there is such work,
 # SLOT_FUSED points to these words; else it is 0.
 _FOLLOW = Layout()

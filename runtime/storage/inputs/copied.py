@@ -86,6 +86,7 @@ def readable(shown: str) -> Iterator[None]:
         raise
     except OSError as error:
         if error.errno != errno.ENOSPC:
-            raise DiskError(f"{shown}: cannot be read: {error.strerror or error}") from None
+            text = (error.strerror or str(error)).partition("\n")[0]
+            raise DiskError(f"{shown}: cannot be read: {text}") from None
         raise DiskError(f"{shown}: it does not fit into {tempfile.gettempdir()}, where it is kept while it is read; "
                         "TMPDIR names another directory") from None

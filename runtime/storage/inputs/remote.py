@@ -25,12 +25,17 @@ _LEAST = (2026, 6, 0)  # earlier versions run code from reference files
 _NEEDS = MappingProxyType({"s3": "s3fs", "gs": "gcsfs", "az": "adlfs", "https": "aiohttp", "file": "", "memory": ""})
 """The package that fsspec needs for each protocol; "" if it needs none."""
 
+_REFUSED = re.compile(r"\b(40[13]|access ?denied|permission|not permitted|forbidden|unauthori[sz]ed|(no|un)credential|"
+                      r"credentials?(error)?)\b", re.IGNORECASE)
+
 
 class _Files(Protocol):
     """The methods of a file system of fsspec that this module calls."""
 
     def glob(self, path: str) -> list[str]: ...
+    def info(self, path: str) -> object: ...
     def isdir(self, path: str) -> bool: ...
+    def ls(self, path: str) -> object: ...
     def find(self, path: str) -> list[str]: ...
     def get_file(self, rpath: str, lpath: str, callback: Any) -> None: ...
 
@@ -57,6 +62,8 @@ def fetched(url: str) -> Copied:
     with _failures(url):
         names = [] if protocol == "https" else _names(files, url)
         if not names:
+            if protocol != "https":
+                files.info(url)  # the error of a missing file: some libraries replace it if they cannot remove the copy
             path, file = new_copy(url)
             _copy(files, url, url, path.opened)
             file.flush()
@@ -102,6 +109,8 @@ def _names(files: _Files, url: str) -> list[str]:
     """The files of a folder or a glob by name; empty for a URL of one file. Raises DiskError if there are none."""
     if any(mark in url for mark in "*?["):
         found = [name for name in files.glob(url) if not files.isdir(name)]
+        if not found:  # `glob` hides that a folder is not there or is refused
+            files.ls(re.split(r"[^/]*[*?\[]", url, maxsplit=1)[0])
     elif files.isdir(url):
         found = files.find(url)
     else:
@@ -130,8 +139,18 @@ def _failures(url: str) -> Iterator[None]:
         with readable(url):
             yield
     except FileNotFoundError:
-        raise DiskError(f"{url}: there is no such file") from None
-    except (DiskError, MemoryError):
+        raise DiskError(f"{url}: there is no such file or folder") from None
+    except (DiskError, MemoryError) as error:
+        if _REFUSED.search(str(error)):
+            raise DiskError(f"{error}; {_access(url)}") from None
         raise
     except Exception as error:
-        raise DiskError(f"{url}: cannot be read: {str(error).partition(chr(10))[0] or type(error).__name__}") from None
+        text = str(error).partition(chr(10))[0] or type(error).__name__
+        access = f"; {_access(url)}" if _REFUSED.search(f"{type(error).__name__} {error}") else ""
+        raise DiskError(f"{url}: cannot be read: {text}{access}") from None
+
+
+def _access(url: str) -> str:
+    """What a refusal may mean: a server that refuses access often does not say whether there is a file."""
+    package = _NEEDS[_protocol(url)]
+    return "either there is no such file, or access needs credentials" + (f", which {package} reads" if package else "")

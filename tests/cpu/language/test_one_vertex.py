@@ -78,6 +78,38 @@ def test_reasons() -> None:
     assert format_text(text) == text
 
 
+STEADY = """program steady(s: vertex, other: vertex = none)
+vertex x: int = degree
+vertex d: int = 0 if self == s else inf
+repeat:
+    gather near = min(u.d + 1 + other.x for u -> self if u.d < s.x * 3)
+    apply  d = min(d, near)
+for v in vertices:
+    where self == v:
+        apply x = v.x + other.x
+    vertex e: int = 0 if self == v else inf
+    repeat 2 times:
+        gather near = min(u.e + v.x + other.d for u -> self)
+        apply  e = min(e, near)
+    apply x += e % 3
+"""
+
+
+def test_values_that_the_loop_does_not_change() -> None:
+    """They are read before the loop, also out of an inner loop, so that the loop keeps its rules."""
+    assert_both(STEADY, Case(family("path"), {"s": 2, "other": 4}), ways=1)
+    loop, _ = compile(STEADY).lower(None).facts.loops.values()
+    assert loop.order.granted
+    assert loop.push.granted
+    assert loop.notify_pull.granted
+    text = compile(STEADY).explain("facts")
+    assert "`other.x` is read once, before the loop" in text
+    changed = compile(STEADY.replace("    apply  d = min", "    apply  x = x\n    apply  d = min"))
+    facts = next(iter(changed.lower(None).facts.loops.values()))
+    assert not facts.push.granted
+    assert "`other.x` is read anew in every superstep" in changed.explain("facts")
+
+
 def test_check_mode_reports_the_value_of_none() -> None:
     program = compile("program p(q: vertex = none)\nvertex x: int = 1\nlet a = q.x\nvertex y: int = a\n")
     assert program(to_graph(family("path")), q=3, check=True).y[0] == 1

@@ -17,7 +17,7 @@ from vlang.runtime.engine.machine import Stats
 from vlang.runtime.gpu.device.device import Buffer, Device, Kernel, Stream
 from vlang.runtime.gpu.kernels.entries import entry, shared_bytes
 from vlang.runtime.gpu.kernels.sparse_layout import MARK_WORDS, NEVER, SPARSE_PREPARATIONS
-from vlang.runtime.gpu.passes.sparse import OnePage, OneSlice, SliceWork, SparseState, SparseTopology
+from vlang.runtime.gpu.passes.sparse import Loaded, OnePage, OneSlice, SliceWork, SparseState, SparseTopology
 from vlang.runtime.gpu.topology.slices import Sliced, cut_slices
 from vlang.runtime.gpu.topology.transfers import Marks, Transfer
 from vlang.runtime.plan.gpu_stage import GpuStage
@@ -197,7 +197,7 @@ class SampleMachine:
             launch(self.topologies[kind].rows + 8 * ROW_WORDS * page, stream)
             self.device.wait(self.device.record(stream))
 
-    def sorted_queue(self, kind: str, stage: StageSpec | None, queue: int, count: int, target: int) -> Sliced:
+    def sorted_queue(self, kind: str, stage: StageSpec, queue: int, count: int, target: int) -> Sliced:
         """Return all pages with active edges, each of them as a page to be copied whole."""
         pages, starts = self.topologies[kind].pages, self._starts[kind]
         marks = np.zeros((pages + 1, MARK_WORDS), dtype=np.int64)
@@ -210,10 +210,13 @@ class SampleMachine:
                                               self._upload(places), target))
         return sliced
 
-    def over_slices(self, kind: str, stage: StageSpec | None, sliced: Sliced, launch: OneSlice) -> None:
+    def over_slices(
+        self, kind: str, stage: StageSpec | None, sliced: Sliced, launch: OneSlice, again: Loaded | None = None
+    ) -> None:
         """Launch a kernel once per page, each launch in a separate stream."""
+        assert again is None
         rows, begin = self.topologies[kind].rows, self.device.record()
-        for page, piece in [*sliced.pages.items(), (0, sliced.rest)]:
+        for (page, *_), piece in [*sliced.tasks.items(), ((0,), sliced.rest)]:
             stream = self.device.stream()
             self.device.wait(begin, stream)
             if piece.count:

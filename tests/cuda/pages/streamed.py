@@ -22,7 +22,7 @@ from vlang.runtime.plan.plan import SEGMENT
 
 __all__ = ["COLUMN", "PREPARED", "USES", "Visits", "adjacency_of", "hub_graph", "opened", "streamed"]
 
-PREPARED = ("row_blocks", "places", "aim_row", "mark_pages", "mark_queue")
+PREPARED = ("row_blocks", "places", "aim_row", "mark_pages", "mark_queue", "choose_published", "choose_measured")
 COLUMN = ("weight", "i16")
 
 _VISIT = """

@@ -72,7 +72,8 @@ def test_errors_name_the_url() -> None:
 
 
 @pytest.mark.parametrize(("url", "message"), [
-    ("memory://none.csv", "there is no such file"), ("memory://none/*.csv", "there are no files"),
+    ("memory://none.csv", "there is no such file"), ("memory://none/*.csv", "there is no such file or folder"),
+    ("memory://parts/x*.csv", "there are no files"),
     ("zip://a.csv::memory://parts/a.zip", "chained"), ("simplecache::memory://parts/a.csv", "chained"),
     ("http://host/a.csv", "write https://host/a.csv"), ("reference://a", "only; copy the file here"),
     ("s3://bucket/a.csv", "pip install s3fs"),
@@ -81,6 +82,25 @@ def test_refused_urls(url: str, message: str, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "s3fs", None)
     with pytest.raises(vlang.DiskError, match=message):
         vlang.Graph.read(url)
+
+
+def test_a_refusal_is_no_missing_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`glob` of fsspec hides a refusal, and gcsfs replaces the error of a missing file."""
+    def refused(*_: object) -> None:
+        raise OSError("Forbidden: b/parts\nAnonymous caller does not have storage.objects.list access")
+
+    def unremovable(*_: object, **__: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    memory = type(fsspec.filesystem("memory"))
+    monkeypatch.setattr(memory, "get_file", unremovable)
+    with pytest.raises(vlang.DiskError, match="there is no such file or folder"):
+        vlang.Graph.read("memory://none.csv")
+    monkeypatch.setattr(memory, "ls", refused)
+    monkeypatch.setattr(memory, "info", refused)
+    for url in ("memory://parts/a.csv", "memory://parts/x*.csv"):
+        with pytest.raises(vlang.DiskError, match=r"Forbidden.*; either there is no such file, or access needs"):
+            vlang.Graph.read(url)
 
 
 def test_an_old_or_missing_fsspec_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

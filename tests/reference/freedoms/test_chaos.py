@@ -23,7 +23,7 @@ from vlang.ir.facts import Facts
 __all__ = ["GRAPHS", "same"]
 
 GRAPHS = 60
-TRIED = GRAPHS if os.environ.get("VLANG_EXHAUSTIVE") else 15
+TRIED = GRAPHS if os.environ.get("VLANG_EXHAUSTIVE") else 9
 _SMALL = 9  # graphs have at most so many vertices
 _ROUNDS = 5  # for loops with a tolerance; rules that apply to them change no superstep
 _TOL = 1e-4  # the tolerance of the delta loop

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from vlang.errors import CheckError
+from vlang.errors import BindError, CheckError
 from vlang.ir.checks.check_mode import Checked, Site, checked
 from vlang.ir.checks.failing import KINDS
 from vlang.ir.forms import forms as f
+from vlang.ir.forms.visible import expressions, statements
+from vlang.ir.notes import endless
 
 if TYPE_CHECKING:
     from vlang.runtime.engine.run_outcome import Outcome
@@ -28,14 +30,27 @@ def check_run(program: f.Program, given: frozenset[str], graph: Graph, run: Call
         graph: The graph.
         run: Runs the program with the added tests, and returns its outcome.
 
-    Raises CheckError if an operation fails. The error reports the first statement with a failed operation, and the
-    first vertex at which the statement fails.
+    Raises BindError for a sum that cannot be tested, and CheckError if an operation fails. The CheckError reports the
+    first statement with a failed operation, and the first vertex at which the statement fails.
     """
+    _refuse_sums(program, graph)
     made = checked(program, given)
     outcome = run(made)
     if outcome.failures:
         number, vertex = min(outcome.failures, key=lambda one: _order(made.sites, *one))
         raise _error(program, made.sites[number - 1], None if vertex < 0 else graph.label(vertex), outcome.superstep)
+
+
+def _refuse_sums(program: f.Program, graph: Graph) -> None:
+    """Raise BindError if the program reads `weight(a, b)` of a field with infinite values.
+
+    Such a sum may be infinite because of a term, which a test of the sum cannot see.
+    """
+    for statement in statements(program.body):
+        for op in (part for expr in expressions(statement) for part in f.walk(expr) if isinstance(part, f.Op)):
+            if op.op == "between" and op.data in graph.columns and endless(op.type, graph.column_range(str(op.data))):
+                raise BindError(f"{program.filename}, line {statement.span.line}: check mode cannot test the sums "
+                                f"`{op.data}(a, b)`, because `{op.data}` has infinite values on this graph")
 
 
 def _order(sites: tuple[Site, ...], number: int, vertex: int) -> tuple[int, bool, int, int]:

@@ -14,6 +14,7 @@ from vlang.api.running.notices.input_notes import input_notes
 from vlang.api.running.observed import observed
 from vlang.api.running.planned import planned
 from vlang.api.running.ran import Ran
+from vlang.api.running.watched import watched
 from vlang.ir.facts import analyse
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import sizes_of
@@ -85,7 +86,7 @@ def ran_call(program: Program, call: Call, draws: Draws | None = None) -> Ran:
         from vlang.api.running.on_gpus import refuse as refuse_gpus  # start-up
 
         refuse_gpus(program, plan, call.options)
-    watch = NO_WATCH if draws is not None else stages.watch
+    watch = NO_WATCH if draws is not None else watched(program, call)[0]
     with observed(call.options, f"{program.name} on {graph.name}"), _folder_of(call.options) as folder, \
             within_budget(plan_for, graph, call.options) as short, \
             open_machine(plan_for, graph, call.options, draws, _placed(program, plan_for, call)) as opened:
@@ -215,14 +216,15 @@ def _not_numbers(outcome: Outcome, graph: Graph) -> tuple[str, ...]:
 
 
 def _overflows(program: Program, call: Call, outcome: Outcome) -> tuple[str, ...]:
-    """The warning about a float sum that overflowed. Runs the program once more to find the sum that overflowed.
+    """The warning about a float that overflowed. Runs the program once more to find the statement.
 
     Raises RangeError if the outputs do not show the overflow.
     """
     from vlang.api.running.notices.overflow import reported  # start-up
 
-    watched, places = noting(program.stages(call.precision).program, frozenset({**call.fields, **call.old}))
-    return reported(outcome, places, lambda: _noted(call, watched), call.graph)
+    watch, risky = watched(program, call)
+    made, places = noting(program.stages(call.precision).program, frozenset({**call.fields, **call.old}), watch, risky)
+    return reported(places, lambda: _noted(call, made), call.graph)
 
 
 def check_call(program: Program, call: Call) -> None:
@@ -260,4 +262,4 @@ def _integers(program: Program, call: Call, outcome: Outcome) -> tuple[str, ...]
     if not found.fields and not found.globals:
         return ()
     return integer_warnings(program.stages(call.precision), ranges, found, call, outcome.values, given,
-                            lambda watched: _noted(call, watched))
+                            lambda made: _noted(call, made))

@@ -12,6 +12,7 @@ from vlang.api.running.columns import columns_of
 from vlang.api.running.memory import chosen_budget, within_budget
 from vlang.api.running.ran import Ran
 from vlang.api.running.run_call import renumbered, result_of_run, warnings_after
+from vlang.api.running.watched import watched
 from vlang.ir.forms.ranges import sizes_of
 from vlang.options import Options
 from vlang.runtime.cluster.transports.transport import here
@@ -79,11 +80,10 @@ def run_together(program: Program, calls: Sequence[Call]) -> Iterator[Result]:
     """
     call = calls[0]
     plan = _plan_of(program, call)
-    watch = program.stages(call.precision).watch
     with memory_named(f"{len(calls)} runs of {program.name} on {call.graph.name}"), \
             within_budget(lambda target: plan, call.graph, call.options) as short:
         group = Group(call.graph, len(calls), call.options.threads)
-        tasks = [Task(partial(group.run, number, partial(_outcome, plan, one, watch, group, number)))
+        tasks = [Task(partial(group.run, number, partial(_outcome, plan, one, watched(program, one)[0], group, number)))
                  for number, one in enumerate(calls)]
         try:
             for task in tasks:

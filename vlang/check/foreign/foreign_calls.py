@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from vlang.check.foreign.more_calls import MORE_RULES, Advice
 from vlang.check.tables.checking import Run
 from vlang.check.tables.scope import Sight
 from vlang.syntax import rewrite
@@ -56,7 +57,8 @@ def _only_edge(at: Sight) -> str:
 
 def foreign_call(run: Run, node: t.Call, at: Sight) -> bool:
     """Whether a call is of another language. A call in the notation of another language is reported (V101)."""
-    for rule in (_choice, _literal, _number, _column_of, _identity, _fold, _adjacent, _layer, _best, _sets):
+    for rule in (_choice, _literal, _number, _column_of, _identity, _fold, _adjacent, _layer, _best, _sets,
+                 *MORE_RULES):
         advice = rule(run, node, at)
         if advice is not None:
             title, help_, write, replaces = advice
@@ -66,11 +68,7 @@ def foreign_call(run: Run, node: t.Call, at: Sight) -> bool:
     return False
 
 
-_Advice = tuple[str, str, str, t.Node]
-"""The title of a message, its help, the text to write instead, and the node that this text replaces."""
-
-
-def _choice(run: Run, node: t.Call, at: Sight) -> _Advice | None:
+def _choice(run: Run, node: t.Call, at: Sight) -> Advice | None:
     if node.name not in ("where", "ifelse", "iif", "select") or len(node.args) != 3:
         return None
     test, yes, no = (rewrite.one_line(run.text(arg)) for arg in node.args)
@@ -78,7 +76,7 @@ def _choice(run: Run, node: t.Call, at: Sight) -> _Advice | None:
             f"({yes} if {test} else {no})", node)
 
 
-def _literal(run: Run, node: t.Call, at: Sight) -> _Advice | None:
+def _literal(run: Run, node: t.Call, at: Sight) -> Advice | None:
     """Return the advice on `float("inf")` and other conversions of texts."""
     if node.name not in CONVERSIONS or len(node.args) != 1 or not isinstance(node.args[0], t.Literal):
         return None
@@ -97,7 +95,7 @@ def _literal(run: Run, node: t.Call, at: Sight) -> _Advice | None:
     return f"`{said}` is written `{number}`", "a text converts to no number:", number, node
 
 
-def _number(run: Run, node: t.Call, at: Sight) -> _Advice | None:
+def _number(run: Run, node: t.Call, at: Sight) -> Advice | None:
     """Return the advice on a function by which other systems read the size of the graph or the superstep number."""
     new = _COUNTS.get(_plain(node.name))
     if new is None or (node.args and not (len(node.args) == 1 and isinstance(node.args[0], t.Name)
@@ -109,7 +107,7 @@ def _number(run: Run, node: t.Call, at: Sight) -> _Advice | None:
             new if inside else "", node)
 
 
-def _column_of(run: Run, node: t.Call, at: Sight) -> _Advice | None:
+def _column_of(run: Run, node: t.Call, at: Sight) -> Advice | None:
     """Return the advice on `degree(u)`, `x(u)` and `weight(u, v)`, which write a field as if it were a function."""
     if not node.args or not all(_is_vertex(arg, at) for arg in node.args):
         return None
@@ -125,7 +123,7 @@ def _column_of(run: Run, node: t.Call, at: Sight) -> _Advice | None:
             _of_vertex(run, node.args[0], name), node)
 
 
-def _identity(run: Run, node: t.Call, at: Sight) -> _Advice | None:
+def _identity(run: Run, node: t.Call, at: Sight) -> Advice | None:
     if _plain(node.name) not in ("id", "vid", "vertexid", "nodeid", "index") or len(node.args) != 1:
         return None
     if not _is_vertex(node.args[0], at):
@@ -134,7 +132,7 @@ def _identity(run: Run, node: t.Call, at: Sight) -> _Advice | None:
             run.text(node.args[0]), node)
 
 
-def _fold(run: Run, node: t.Call, at: Sight) -> _Advice | None:
+def _fold(run: Run, node: t.Call, at: Sight) -> Advice | None:
     """Return the advice on `reduce(plus, x)`."""
     if node.name not in ("reduce", "fold", "aggregate") or len(node.args) not in (2, 3):
         return None
@@ -145,7 +143,7 @@ def _fold(run: Run, node: t.Call, at: Sight) -> _Advice | None:
     return (f"there is no function `{node.name}`", "a reduction has a name of its own, and a domain:", write, node)
 
 
-def _adjacent(run: Run, node: t.Call, at: Sight) -> _Advice | None:
+def _adjacent(run: Run, node: t.Call, at: Sight) -> Advice | None:
     """Return the advice on `has_edge(self, u)`."""
     if node.name not in _ADJACENT:
         return None
@@ -167,7 +165,7 @@ def _adjacent(run: Run, node: t.Call, at: Sight) -> _Advice | None:
     return title, "neighbours along edges of both directions are groups of two: `for u -- self by c = u`", "", node
 
 
-def _layer(run: Run, node: t.Call, at: Sight) -> _Advice | None:
+def _layer(run: Run, node: t.Call, at: Sight) -> Advice | None:
     """Return the advice on `relu(x)`, and on `dot(W, x)` or `matmul(W, x)` with a matrix."""
     texts = [rewrite.one_line(run.text(arg)) for arg in node.args]
     if node.name in ("relu", "ReLU") and len(texts) == 1:
@@ -181,7 +179,7 @@ def _layer(run: Run, node: t.Call, at: Sight) -> _Advice | None:
         f"({texts[0]} @ {texts[1]})", node
 
 
-def _best(run: Run, node: t.Call, at: Sight) -> _Advice | None:
+def _best(run: Run, node: t.Call, at: Sight) -> Advice | None:
     """Return the advice on `argmax(x)` of a field, which other systems use for the vertex with the largest value."""
     if node.name not in ("argmax", "argmin", "idxmax", "idxmin") or len(node.args) != 1 or at.inside is not None:
         return None
@@ -196,7 +194,7 @@ def _best(run: Run, node: t.Call, at: Sight) -> _Advice | None:
             f"{fold}(({v}.{name}, {v}) for {v} in vertices)[1]", node)
 
 
-def _sets(run: Run, node: t.Call, at: Sight) -> _Advice | None:
+def _sets(run: Run, node: t.Call, at: Sight) -> Advice | None:
     """Return the advice on `set(self.neighbors)`, and on `len(set(neighbors(u)) & set(neighbors(self)))`."""
     if node.name not in ("set", "frozenset") or len(node.args) != 1:
         return None
@@ -278,6 +276,9 @@ def foreign_column(run: Run, node: t.Member, at: Sight) -> bool:
     if not isinstance(node.value, t.Name):
         return False
     owner, symbol = at.scope.find(node.value.name), at.scope.find(node.name)
+    if owner is None and node.value.name in ("triplet", "ctx", "edgeContext", "edge") and \
+            node.name in ("srcAttr", "dstAttr"):
+        return _end_of_triplet(run, node, at)
     if owner is None and node.value.name in _EDGE_NAMES and symbol is not None and symbol.kind == "edge":
         run.report(Code.UNKNOWN_NAME, f"the edge in sight has no name, such as `{node.value.name}`", node.span,
                    help="an edge field is read by its own name:", write=node.name)
@@ -296,6 +297,18 @@ def foreign_column(run: Run, node: t.Member, at: Sight) -> bool:
     run.report(Code.NOT_A_VERTEX, f"a field has no `{node.name}`", node.span, "a field has one value at every vertex",
                help=("those that are not 0 are counted:" if node.name in ("nvals", "nnz") else "write instead:")
                if write else (), write=write or ())
+    return True
+
+
+def _end_of_triplet(run: Run, node: t.Member, at: Sight) -> bool:
+    """Report `triplet.srcAttr`, the attribute of one end of an edge."""
+    fields = [s.name for s in at.scope.visible() if s.kind == "field"]
+    near = [s.name for s in at.scope.visible() if s.kind == "neighbour"]
+    owner = f"{near[0]}." if near else "u."
+    text = run.text(node)
+    run.report(Code.UNKNOWN_NAME, f"an edge has no `{text}`: the ends are `self` and the neighbour", node.span,
+               help="the field of the neighbour:" if len(fields) == 1 and near else "`u.x` is a neighbour's field",
+               write=owner + fields[0] if len(fields) == 1 and near else ())
     return True
 
 

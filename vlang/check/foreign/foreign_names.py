@@ -32,6 +32,13 @@ def foreign_name(name: str) -> Advice | None:
     return _NAMES.get(name)
 
 
+_FOLDS = {**dict.fromkeys(("scatter_add", "scatter_sum", "segment_sum", "index_add", "total", "add"), "sum"),
+          "scatter_max": "max", "scatter_min": "min", "scatter_mean": "mean", "segment_max": "max",
+          "segment_min": "min", "maximum": "max", "minimum": "min"}
+_SPOKEN = {"sum": "sum", "min": "least", "max": "largest"}
+_LISTS = ("collect", "collect_list", "toList", "COLLECT", "array_agg")
+
+
 def foreign_reduction(run: Run, node: t.Reduce) -> Advice | None:
     """Advice about a reduction of other languages."""
     name, body = node.name, rewrite.one_line(run.text(node.body))
@@ -59,6 +66,20 @@ def foreign_reduction(run: Run, node: t.Reduce) -> Advice | None:
             edits = [(node.name_span, "median"), (node.keys[0].span, "default = 0")]
             return "the middle value of the neighbours:", rewrite.edited(run.file.text, node.span, edits)
         return 'leave this line out, and compute it in Python of the result: `numpy.quantile(result["x"], 0.5)`', ""
-    if name in ("sorted", "sort", "list", "set", "unique", "collect"):
-        return _MANY, ""
+    if name in _FOLDS:
+        return f"`{name}` is `{_FOLDS[name]}` here:", _FOLDS[name] + rewrite.one_line(run.text(node))[len(name):]
+    if name in ("len", "size", "length", "counting") and not node.keys:
+        return "the number of edges that the domain has:", \
+            rewrite.edited(run.file.text, node.span, [(node.name_span, "count"), (node.body.span, "true")])
+    if name in ("reduceByKey", "countByKey", "groupByKey", "countByValue", "Counter") and not over:
+        domain = rest if rest[:1] == " " else f" {rest}"
+        return ("`by` makes a group of every key, for example the number of groups:",
+                f"count(true{domain} by {run.fresh('each')} = {body})")
+    if name in ("sorted", "sort", "list", "set", "unique", *_LISTS):
+        if over:
+            return _MANY, ""
+        last = run.file.text[node.span.end :].startswith("[-1]")
+        fold = "sum" if name in _LISTS else "max" if last else "min"
+        return (f"{_MANY.partition(';')[0]}, for example their {_SPOKEN[fold]}:",
+                fold + rewrite.one_line(run.text(node))[len(name):])
     return None

@@ -127,13 +127,20 @@ def _without_weight(text: str, node: t.Reduce, edits: list[tuple[t.Span, str]]) 
 # ------------------------------------------------------------- common neighbours
 
 
+_HOPS = frozenset({"neighborhood", "neighbourhood", "neighbors", "neighbours", "ego", "k_hop", "khop"})
+
+
 def of_pair(x: Expressions, node: t.Reduce, at: Sight) -> Sight | None:
     """The context of e in `r(e for w in common(self, u))`.
 
     Outside of a reduction over edges, reports the reduction and returns None.
     """
     run, domain = x.run, node.domain
-    if domain.called != "common":
+    if domain.called in _HOPS and at.inside is None:
+        run.report(Code.UNKNOWN_NAME, f"there is no `{domain.called}`: a reduction takes one step along edges",
+                   domain.span, help="the neighbours; each further step needs a field and a reduction of its own:",
+                   write=f"{domain.name} -- self", replaces=domain.span)
+    elif domain.called != "common":
         run.report(Code.UNKNOWN_NAME, f"`{domain.called}(...)` is no list of vertices", domain.span,
                    help="the common neighbours of the two ends of an edge are `w in common(self, u)`")
     elif at.pair is not None or at.grouping is not None:

@@ -33,13 +33,14 @@ def _explain(ctx: click.Context, option: click.Parameter, code: str | None) -> N
 def _wrapped_before(program: Program) -> str:
     """A note on integers that may overflow, because older versions of vlang wrapped them; "" if there are none."""
     from vlang.ir.forms.ranges import USUAL  # start-up
-    from vlang.ir.integer_watch import noting_integers  # start-up
+    from vlang.ir.integer_watch import wrapped_lines  # start-up
 
     ranges, found = program.leaving(program.precision, frozenset(), USUAL)
     if not found.fields:
         return ""
-    places = noting_integers(program.stages().program, frozenset(), ranges)[1]
-    lines = sorted({place.span.line for place in places})
+    lines = wrapped_lines(program.stages().program, ranges)
+    if not lines:
+        return ""
     where = f"line{'s' * (len(lines) > 1)} {', '.join(map(str, lines))}"
     return (f"this program wrapped before, in {where}: an integer that is too large for its type is `inf` or `-inf` "
             "now; write wrap(...) around arithmetic that is to wrap")

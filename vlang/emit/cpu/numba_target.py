@@ -6,12 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from vlang.emit.cpu.grouped_text import closed, opened, taken
+from vlang.emit.cpu.grouped_text import group_tables, hold, opened, segment
 from vlang.emit.cpu.numba_dialect import NumbaDialect
 from vlang.emit.cpu.skeleton import skeletons
 from vlang.emit.cpu.ways.way_text import PASS
 from vlang.emit.cpu.ways.way_texts import WAY_TEXTS
-from vlang.emit.shared.reductions.accumulate import Accumulation
 from vlang.emit.shared.reductions.grouped import Grouped
 from vlang.emit.shared.reductions.holistic import FIRST_PLACE, Holistic, conclude, prepare
 from vlang.emit.shared.reductions.packed import parts_of, put_and_get
@@ -135,11 +134,6 @@ def _fused(stage: str, kernels: Sequence[str]) -> str:
     return f"@inner\ndef after_block_{stage}(frame, low, high):\n{body}\n\n{_skeleton('fused_blocks', stage)}"
 
 
-def _tables(writer: StageWriter) -> list[Accumulation]:
-    """Return the accumulations that collect contributions in scratch memory, in the order of the gathers."""
-    return [one for one in writer.accumulations if isinstance(one, (Holistic, Grouped))]
-
-
 class NumbaTarget:
     """The CPU target: one module of functions, and kernels whose workers take tasks from a shared counter."""
 
@@ -204,10 +198,12 @@ class NumbaTarget:
         edge = writer.contributing()
         after: list[str] = []
         place = FIRST_PLACE
+        tables = iter(group_tables(writer.accumulations))
+        held: list[str] = []
         for gather, (accumulation, parts) in zip(writer.stage.gathers, parts_of(d, writer.accumulations, "acc")):
             with located(gather.span):
                 if isinstance(accumulation, Grouped):
-                    taken(edge, d, accumulation, f"room[{place}]")
+                    held += next(tables).take(edge, d)
                     after.extend(parts)
                     place += 1
                 elif isinstance(accumulation, Holistic):
@@ -216,23 +212,20 @@ class NumbaTarget:
                 else:
                     after.extend(accumulation.take(edge, parts))
         functions = [*writer.ready(), writer.identity(), self._columns(writer), prepare(writer.accumulations, opened),
-                     *self._closed(writer), conclude(d, writer.accumulations)]
-        tables = [place for place, one in enumerate(_tables(writer), FIRST_PLACE) if isinstance(one, Grouped)]
-        functions.append(Function("segment", tuple(f"room[0][room[{at}] + 2] = u64(number)" for at in tables), ""))
+                     *self._closed(writer), conclude(d, writer.accumulations), hold(writer, d), segment(writer, d)]
         texts = [_CLOSE.sub(rf"close\1_{writer.stage.name}(", self._defined(one)) for one in functions]
-        texts.append(d.define(Function("gather_whole", tuple(edge.lines), d.pack("Acc", after)), "gather"))
+        result = f"{d.pack('Acc', after)}, {d.pack('', held)}"
+        texts.append(d.define(Function("gather_whole", tuple(edge.lines), result), "gather"))
         texts.append(d.define(writer.apply()))
         return self._joined(writer, texts, [_skeleton("holistic", writer.stage.name)], ["pull"], ("counting", "groups"))
 
     def _closed(self, writer: StageWriter) -> list[Function]:
         """The functions that reduce over groups."""
-        found, at, number = [], 0, 0
+        found, tables = [], iter(group_tables(writer.accumulations))
         for gather, accumulation in zip(writer.stage.gathers, writer.accumulations):
             if isinstance(accumulation, Grouped):
                 with located(gather.span):
-                    found.append(closed(writer, self.dialect, accumulation, number, at))
-            number += isinstance(accumulation, (Holistic, Grouped))
-            at += len(accumulation.types)
+                    found.append(next(tables).closed(writer, self.dialect))
         return found
 
     def _defined(self, function: Function) -> str:

@@ -50,6 +50,8 @@ def failures(op: f.Op, compared: bool) -> Iterator[Failure]:
         yield from _index(op)
     elif op.op in ("shl", "shr"):
         yield from _shift(op)
+    elif op.op == "between":
+        yield from _between(op)
     elif op.op in WHOLE:
         yield from _rounding(op)
     elif isinstance(op.type, Scalar) and op.type.floating and op.op in _ROUNDED:
@@ -109,6 +111,13 @@ def _shift(op: f.Op) -> Iterator[Failure]:
     distance = op.args[-1]
     assert isinstance(op.type, Scalar)
     yield "shift", b.outside(distance, 0, op.type.bits - 1)
+
+
+def _between(op: f.Op) -> Iterator[Failure]:
+    """Yield the failure of `weight(a, b)`. The terms are finite: check mode refuses a field with infinite values."""
+    if isinstance(op.data, str) and op.data and isinstance(op.type, Scalar):
+        infinite = b.infinite(op) if b.can_be_infinite(op) else b.compare("eq", op, f.Const(op.type, op.type.highest))
+        yield "infinite", infinite
 
 
 def _float(op: f.Op) -> Iterator[Failure]:

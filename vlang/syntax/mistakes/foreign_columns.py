@@ -9,12 +9,14 @@ from vlang.syntax.keywords import TYPE_NAMES
 from vlang.syntax.mistakes.habits import Habit
 from vlang.syntax.mistakes.surroundings import Surroundings, closing, found, split
 
-__all__ = ["method_of_other_language", "total_of_column", "transformed_groups"]
+__all__ = ["method_of_other_language", "total_of_column", "transformed_groups", "zipped_columns"]
 
 _TOTAL = re.compile(r"(?:apply|vertex|gather)\b.*?(?<![\w.])(?P<column>[A-Za-z_]\w*)"
                     r"(?P<at>\.(?P<fold>sum|max|min|mean)\(\))")
 _TRANSFORM = re.compile(r"vertex (\w+): (\w+) = (\w+)(?P<at>\.groupby\()\"?(\w+)\"?\)\."
                         r"(?:transform\(\"(sum|min|max)\"\)|(sum|min|max)\(\))")
+_ZIP = re.compile(r"\((?P<body>[^()]+) for \(?(?P<x>\w+), ?(?P<y>\w+)\)? in "
+                  r"(?P<at>zip)\((?P<a>[\w.]+), ?(?P<b>[\w.]+)\)\)")
 _IN_ORDER = frozenset({"rank", "cumsum", "cumprod", "cummax", "sort_values", "argsort", "shift", "diff", "rolling",
                        "corr", "describe", "nlargest", "nsmallest", "quantile"})
 _METHOD = re.compile(r"(?P<owner>[A-Za-z_][\w.]*)\.(?P<at>[A-Za-z_]\w*)\(")
@@ -64,6 +66,21 @@ def method_of_other_language(line: str, around: Surroundings) -> Habit | None:
                       "functions stand alone, as `log(x)`; all vertices are in `max(v.x for v in vertices)`",
                       *([changed] if new else []), group="at")
     return None
+
+
+def zipped_columns(line: str, around: Surroundings) -> Habit | None:
+    """`sum(w * y for (w, y) in zip(weight, u.x))`: two columns of the same edges."""
+    match = _ZIP.search(line)
+    if match is None:
+        return None
+    neighbour = next((one[1] for one in map(re.compile(r"(\w+)\.\w+").fullmatch, match.group("a", "b"))
+                      if one is not None), "u")
+    body = match["body"]
+    for name, column in ((match["x"], match["a"]), (match["y"], match["b"])):
+        body = re.sub(rf"(?<![\w.]){name}\b", column, body)
+    return found(match, "there is no `zip`: an edge has all its columns at once",
+                 "an edge field by its name, and a field of the neighbour with a dot:",
+                 f"{line[: match.start()]}({body} for {neighbour} -> self){line[match.end() :]}", group="at")
 
 
 def total_of_column(line: str, around: Surroundings) -> Habit | None:

@@ -39,9 +39,10 @@ def foreign_group(line: str, around: Surroundings) -> Habit | None:
         said = re.sub(r"\bcount\((?:\*|\w+)\)", f"count(true for {u})", match["test"])
         test = f" if {said.replace(key, name)}"
     new = f"{line[:opening]}{body.replace(key, name)}{line[start : match.start()]}by {name} = {key}{test})"
+    said = f"in place of `{match['having']}`" if (match["having"] or "if") != "if" else "after it"
     return Habit("the key of a group has a name" if match["at"].lower() == "by" else
                  f"`{match['at']}` is written `by NAME = KEY`",
-                 ("the name is read in the body, and `if` after it chooses groups:",), (new,), match.span("at"))
+                 (f"the name is read in the body, and `if` {said} chooses groups:",), (new,), match.span("at"))
 
 
 def foreign_random(line: str, around: Surroundings) -> Habit | None:

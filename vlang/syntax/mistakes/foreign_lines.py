@@ -10,7 +10,12 @@ import re
 from collections.abc import Callable
 
 from vlang.syntax.keywords import TYPE_NAMES
-from vlang.syntax.mistakes.foreign_columns import method_of_other_language, total_of_column, transformed_groups
+from vlang.syntax.mistakes.foreign_columns import (
+    method_of_other_language,
+    total_of_column,
+    transformed_groups,
+    zipped_columns,
+)
 from vlang.syntax.mistakes.foreign_groups import foreign_group, foreign_random
 from vlang.syntax.mistakes.habits import Habit
 from vlang.syntax.mistakes.surroundings import Surroundings, found, replaced, split
@@ -280,7 +285,7 @@ def _tests(before: tuple[str, ...]) -> list[str]:
 
 
 _RULES: tuple[_Rule, ...] = (
-    foreign_random, foreign_group, _get_edges, transformed_groups, total_of_column, _otherwise,
+    foreign_random, foreign_group, zipped_columns, _get_edges, transformed_groups, total_of_column, _otherwise,
     _neighbours, _typed_arrow, _two_steps, _all_edges, _atomic, _send, _set_value, _to_all, _list, _targets, _try,
     method_of_other_language, _entry,
 )

@@ -7,13 +7,11 @@ whole line.
 
 from __future__ import annotations
 
-import re
-
 from vlang.records import dataclass
+from vlang.syntax.mistakes.more_habits import MORE, MORE_WITH_MARKS
+from vlang.syntax.mistakes.rows import Row, row
 
 __all__ = ["Habit", "habit_of", "habit_with_marks"]
-
-_NAME = r"[A-Za-z_]\w*"
 
 
 @dataclass(frozen=True)
@@ -33,18 +31,6 @@ class Habit:
     mark: tuple[int, int]
 
 
-@dataclass(frozen=True)
-class _Row:
-    pattern: re.Pattern[str]
-    title: str
-    help: str
-    write: tuple[str, ...]
-
-
-def _row(pattern: str, title: str, help: str, *write: str) -> _Row:
-    return _Row(re.compile(pattern.replace("NAME", _NAME)), title, help, write)
-
-
 _FOLDED = "max|min|sum|any|all"
 _ARROW = r"(NAME (?:->|--) self|self (?:->|--) NAME)"
 _LISTS = r"list|set|List|Set|array|vertexset|Sequence|Iterable"
@@ -54,181 +40,181 @@ _SEMIRINGS = (("min_plus", "min", "+"), ("max_plus", "max", "+"), ("plus_times",
 
 _ROWS = (
     # Python: loops and statements
-    _row(r"for (NAME) in range\((.+)\):", "`range` is written `from ... to`", "the last number is included",
+    row(r"for (NAME) in range\((.+)\):", "`range` is written `from ... to`", "the last number is included",
          r"for \1 from 1 to \2:"),
-    _row(r"for NAME in .*\b(neighbou?rs|nbrs|edges)\b.*:", "a loop over \\1 is written inside a reduction",
+    row(r"for NAME in .*\b(neighbou?rs|nbrs|edges)\b.*:", "a loop over \\1 is written inside a reduction",
          "every vertex combines its neighbours in one `gather`, for example",
          "gather total = sum(u.degree for u -> self)"),
-    _row(r"(?:break|continue)", "no statement leaves a loop",
+    row(r"(?:break|continue)", "no statement leaves a loop",
          "a loop ends by its number (`repeat 10 times:`), by `repeat until ...:`, or when nothing changes any more"),
-    _row(r"pass", "there is no `pass`", "leave the block out"),
-    _row(r"assert (.+)", "`assert` is written `require`",
+    row(r"pass", "there is no `pass`", "leave the block out"),
+    row(r"assert (.+)", "`assert` is written `require`",
          "a contract about parameters, edge fields and vertex fields that the caller passes"),
-    _row(r"(?:import|from) .*", "there is no `import` in the language", "every function is there already"),
-    _row(r"print\((.+)\)", "there is no `print`: fields and globals are the outputs",
+    row(r"(?:import|from) .*", "there is no `import` in the language", "every function is there already"),
+    row(r"print\((.+)\)", "there is no `print`: fields and globals are the outputs",
          "name a value of the whole graph as an output with `global`, for example",
          "global shown = max(v.degree for v in vertices)"),
-    _row(r"do:", "a loop begins with `repeat`", "`repeat until c:` tests c after every superstep", "repeat:"),
-    _row(r"while True:", "there is no `while`", "`repeat` runs until nothing changes", "repeat:"),
-    _row(r"repeat while (.+):", "`repeat while` is written `repeat until`",
+    row(r"do:", "a loop begins with `repeat`", "`repeat until c:` tests c after every superstep", "repeat:"),
+    row(r"while True:", "there is no `while`", "`repeat` runs until nothing changes", "repeat:"),
+    row(r"repeat while (.+):", "`repeat while` is written `repeat until`",
          "the condition that ends the loop:", r"repeat until not (\1):"),
-    _row(r"repeat for (.+) times:", "`repeat` needs no `for`", "the number comes first:", r"repeat \1 times:"),
-    _row(r"repeat (\w+):", "`repeat` with a number needs `times`", "the number of supersteps:", r"repeat \1 times:"),
-    _row(r"until (.+):", "a loop begins with `repeat`", "`until` comes after it:", r"repeat until \1:"),
-    _row(r"until (.+)", "`until` stands beside `repeat`", "at the head of the loop: `repeat until c:`"),
-    _row(r"gather \((NAME), (NAME)\) = (.+)", "a `gather` names one accumulator",
+    row(r"repeat for (.+) times:", "`repeat` needs no `for`", "the number comes first:", r"repeat \1 times:"),
+    row(r"repeat (\w+):", "`repeat` with a number needs `times`", "the number of supersteps:", r"repeat \1 times:"),
+    row(r"until (.+):", "a loop begins with `repeat`", "`until` comes after it:", r"repeat until \1:"),
+    row(r"until (.+)", "`until` stands beside `repeat`", "at the head of the loop: `repeat until c:`"),
+    row(r"gather \((NAME), (NAME)\) = (.+)", "a `gather` names one accumulator",
          "its parts are `\\1_\\2[0]` and `\\1_\\2[1]`", r"gather \1_\2 = \3"),
-    _row(r"let (NAME), (NAME) = (.+), (.+)", "one `let` names one value, or the parts of a tuple",
+    row(r"let (NAME), (NAME) = (.+), (.+)", "one `let` names one value, or the parts of a tuple",
          "a tuple has brackets:", r"let (\1, \2) = (\3, \4)"),
-    _row(r"(NAME): (int|float|bool|vertex|[iuf]\d+)( = .+)?", "a field is declared with `vertex`",
+    row(r"(NAME): (int|float|bool|vertex|[iuf]\d+)( = .+)?", "a field is declared with `vertex`",
          "one value per vertex:", r"vertex \1: \2\3"),
-    _row(r"(?:let )?(NAME) = lambda (NAME): (.+)", "a function is declared with `fn`", "at the top level:",
+    row(r"(?:let )?(NAME) = lambda (NAME): (.+)", "a function is declared with `fn`", "at the top level:",
          r"fn \1(\2: float) = \3"),
-    _row(r"let (NAME) = lambda .*", "a function is declared with `fn`", "`fn f(x: float) = x * x`"),
-    _row(r"apply (.+) = (.+?) if ((?:(?! else ).)+)", "`if` in a value needs `else`",
+    row(r"let (NAME) = lambda .*", "a function is declared with `fn`", "`fn f(x: float) = x * x`"),
+    row(r"apply (.+) = (.+?) if ((?:(?! else ).)+)", "`if` in a value needs `else`",
          "the value where the condition does not hold:", r"apply \1 = \2 if \3 else \1"),
-    _row(r"(?:apply )?(NAME)(?:\+\+|--)", "there is no `++` or `--`", "add 1:", r"apply \1 += 1"),
-    _row(r"(.*) is not none(.*)", "`is not` is written `!=`", "`none` is compared like other vertices:",
+    row(r"(?:apply )?(NAME)(?:\+\+|--)", "there is no `++` or `--`", "add 1:", r"apply \1 += 1"),
+    row(r"(.*) is not none(.*)", "`is not` is written `!=`", "`none` is compared like other vertices:",
          r"\1 != none\2"),
-    _row(r"(.*) is none(.*)", "`is` is written `==`", "`none` is compared like other vertices:", r"\1 == none\2"),
-    _row(r"(.*?)(self|NAME) in [\[(](NAME), (NAME)[\])](.*)", "`in` needs a parameter of type `vertices`",
+    row(r"(.*) is none(.*)", "`is` is written `==`", "`none` is compared like other vertices:", r"\1 == none\2"),
+    row(r"(.*?)(self|NAME) in [\[(](NAME), (NAME)[\])](.*)", "`in` needs a parameter of type `vertices`",
          "single vertices are compared:", r"\1(\2 == \3 or \2 == \4)\5"),
-    _row(r"(.*) in [\[({].*", "`in` needs a parameter of type `vertices`",
+    row(r"(.*) in [\[({].*", "`in` needs a parameter of type `vertices`",
          "a list of vertices is declared in the header, `program p(S: vertices)`, and given in the call: S=1,2"),
-    _row(r"(.*)<>(.*)", "`<>` is written `!=`", "not equal:", r"\1!=\2"),
-    _row(r"(.*)\((NAME) := (.*)\)", "`:=` names no value inside an expression", "`let` names one before the statement",
+    row(r"(.*)<>(.*)", "`<>` is written `!=`", "not equal:", r"\1!=\2"),
+    row(r"(.*)\((NAME) := (.*)\)", "`:=` names no value inside an expression", "`let` names one before the statement",
          r"\1(\3)"),
-    _row(r"(gather|let) (NAME = NAME)\(\[(.*)\]\)", "a reduction has no square brackets", "only its own:",
+    row(r"(gather|let) (NAME = NAME)\(\[(.*)\]\)", "a reduction has no square brackets", "only its own:",
          r"\1 \2(\3)"),
-    _row(r"(.*) for (NAME) in self\.(?:neighbou?rs|edges|nbrs)(?:\(\))?(.*)", "neighbours are written with an arrow",
+    row(r"(.*) for (NAME) in self\.(?:neighbou?rs|edges|nbrs)(?:\(\))?(.*)", "neighbours are written with an arrow",
          "in-edges: `for u -> self`; out-edges: `for self -> u`; both: `for u -- self`", r"\1 for \2 -- self\3"),
-    _row(r"(vertex|edge) (NAME): (?:string|str|text|object|enum|factor)\b(.*)", "texts are named values: a `category`",
+    row(r"(vertex|edge) (NAME): (?:string|str|text|object|enum|factor)\b(.*)", "texts are named values: a `category`",
          "a column of names, which a program compares:", r"\1 \2: category\3"),
-    _row(r"(vertex|edge) (NAME): (?:datetime64|datetime|timestamp|Date|Timestamp)\b(.*)", "a point in time is a `time`",
+    row(r"(vertex|edge) (NAME): (?:datetime64|datetime|timestamp|Date|Timestamp)\b(.*)", "a point in time is a `time`",
          "`date` counts days, `time` seconds, and `time[ms]` milliseconds:", r"\1 \2: time\3"),
-    _row(r"apply (NAME) = (NAME) (?P<at>=) ([^=]+)", "a statement assigns once with `=`",
+    row(r"apply (NAME) = (NAME) (?P<at>=) ([^=]+)", "a statement assigns once with `=`",
          "several fields are written as a tuple:", r"apply (\1, \2) = (\4, \4)"),
-    _row(r'(?P<at>""")(.*)"""', "a comment begins with `#`, not with `\"\"\"`",
+    row(r'(?P<at>""")(.*)"""', "a comment begins with `#`, not with `\"\"\"`",
          "the comment above the header is the program's documentation", r"# \2"),
-    _row(r"(.*)\b(max|min)\(vertices, ?(?P<at>key) ?= ?(NAME)\)(.*)",
+    row(r"(.*)\b(max|min)\(vertices, ?(?P<at>key) ?= ?(NAME)\)(.*)",
          "a reduction has no `key`: tuples compare by their first part",
          "the vertex is the second part of the best tuple:", r"\1\2((v.\4, v) for v in vertices)[1]\5"),
-    _row(r"(?:(?:var|let|const) )?(NAME)(?: ?: ?.*?)? = (?:new )?(?P<at>vertexset|set|deque|list|dict|queue|\[\])\b.*",
+    row(r"(?:(?:var|let|const) )?(NAME)(?: ?: ?.*?)? = (?:new )?(?P<at>vertexset|set|deque|list|dict|queue|\[\])\b.*",
          "there is no `\\2`: nothing keeps a list of vertices",
          "leave this line out: `repeat` goes on with the vertices that changed, and `vertex seen: bool` marks a set"),
-    _row(rf"(program NAME\(.*?NAME): (?P<at>{_LISTS})\b(?:\[\w+\])?(.*)",
+    row(rf"(program NAME\(.*?NAME): (?P<at>{_LISTS})\b(?:\[\w+\])?(.*)",
          "`\\2` is no type: a list of vertices is `vertices`", "the call gives the list:", r"\1: vertices\3"),
-    _row(r"(.*) for (NAME) in filter\((?P<at>lambda) (NAME): (.+), (?:self\.)?neighbou?rs(?:\(self\))?\)\)",
+    row(r"(.*) for (NAME) in filter\((?P<at>lambda) (NAME): (.+), (?:self\.)?neighbou?rs(?:\(self\))?\)\)",
          "a reduction needs no `filter(lambda ...)`: `if` follows its arrow", "of the neighbours in both directions:",
          r"\1 for \4 -- self if \5)"),
-    _row(r"global NAME = (?P<at>f\".*\")", "there is no `f\"...\"`: outputs are numbers", "leave this line out"),
-    _row(r"(?P<at>return)\b.*", "there is no `return` in the language",
+    row(r"global NAME = (?P<at>f\".*\")", "there is no `f\"...\"`: outputs are numbers", "leave this line out"),
+    row(r"(?P<at>return)\b.*", "there is no `return` in the language",
          "leave this line out: fields and globals are the outputs"),
     # pandas, NumPy
-    *(_row(rf"(.* = )(?P<at>(?:np|numpy|torch)\.{said})\(.*\)", "`\\2` is not needed: one number fills a vector",
+    *(row(rf"(.* = )(?P<at>(?:np|numpy|torch)\.{said})\(.*\)", "`\\2` is not needed: one number fills a vector",
            "for all components:", rf"\g<1>{number}") for said, number in (("zeros", "0"), ("ones", "1"))),
-    *(_row(rf"(.*)(?P<at>(?:np|numpy)\.{fold}\()\[?([^\[\]]+) for {_ARROW}\]?(?:, ?axis ?= ?0)?\)(.*)",
+    *(row(rf"(.*)(?P<at>(?:np|numpy)\.{fold}\()\[?([^\[\]]+) for {_ARROW}\]?(?:, ?axis ?= ?0)?\)(.*)",
            "`\\2` has no brackets and no axis: a reduction ranges over the neighbours",
            "vectors are combined component by component:", write)
       for fold, write in (("mean", r"\1sum(\3 for \4) / max(count(true for \4), 1)\5"),
                           *((fold, rf"\1{fold}(\3 for \4)\5") for fold in ("sum", "max", "min")))),
-    _row(r"(let|global) (NAME) = (?:vertices\.)?(NAME)\.mean\(\)", "a column has no methods",
+    row(r"(let|global) (NAME) = (?:vertices\.)?(NAME)\.mean\(\)", "a column has no methods",
          "a reduction over the vertices has the value; a mean of none needs a `default`:",
          r"\1 \2 = mean(v.\3 for v in vertices, default = 0)"),
-    _row(rf"(let|global) (NAME) = (?:vertices\.)?(NAME)\.({_FOLDED})\(\)", "a column has no methods",
+    row(rf"(let|global) (NAME) = (?:vertices\.)?(NAME)\.({_FOLDED})\(\)", "a column has no methods",
          "a reduction over the vertices has the value:", r"\1 \2 = \4(v.\3 for v in vertices)"),
-    _row(r"(.*)\b(?:np|numpy|math|torch)\.(NAME)\((.*)", "functions stand alone, without the name of a module",
+    row(r"(.*)\b(?:np|numpy|math|torch)\.(NAME)\((.*)", "functions stand alone, without the name of a module",
          "for example `log(x)`:", r"\1\2(\3"),
-    _row(r"apply (NAME) = \1\.fillna\((.+)\)", "a field has no methods", "`isnan(x)` says whether a value is missing:",
+    row(r"apply (NAME) = \1\.fillna\((.+)\)", "a field has no methods", "`isnan(x)` says whether a value is missing:",
          r"apply \1 = \2 if isnan(\1) else \1"),
-    _row(r"apply (NAME)\[(.+)\] = (.+)", "a condition in brackets chooses no vertices", "`where` does:",
+    row(r"apply (NAME)\[(.+)\] = (.+)", "a condition in brackets chooses no vertices", "`where` does:",
          r"where \2: apply \1 = \3"),
-    _row(r"gather (NAME) = .*\.?groupby\(u\.(NAME)\).*", "`gather` combines all neighbours; it forms no groups",
+    row(r"gather (NAME) = .*\.?groupby\(u\.(NAME)\).*", "`gather` combines all neighbours; it forms no groups",
          "the most frequent value of the neighbours, for example:",
          r"gather \1 = mode(floor(u.\2) for u -> self, default = 0)"),
-    _row(r"(NAME)\.(?P<at>i?loc|at)\[([^,]+)\] = (.+)", "`\\2` chooses no vertices", "`where` does:",
+    row(r"(NAME)\.(?P<at>i?loc|at)\[([^,]+)\] = (.+)", "`\\2` chooses no vertices", "`where` does:",
          r"where \3: apply \1 = \4"),
-    _row(r'NAME\.(?P<at>i?loc|at)\[(.+), ?"(NAME)"\] = (.+)', "`\\1` chooses no vertices", "`where` does:",
+    row(r'NAME\.(?P<at>i?loc|at)\[(.+), ?"(NAME)"\] = (.+)', "`\\1` chooses no vertices", "`where` does:",
          r"where \2: apply \3 = \4"),
     # C
-    _row(r"(.*\(.*)\b(?!self\b)(NAME)(?P<at>->(?!self\b)(NAME))(.* for .*)", "`\\2\\3` is written with a dot",
+    row(r"(.*\(.*)\b(?!self\b)(NAME)(?P<at>->(?!self\b)(NAME))(.* for .*)", "`\\2\\3` is written with a dot",
          "the field of a neighbour:", r"\1\2.\4\5"),
-    _row(r"vertex (int|float|bool) (NAME)(.*)", "the type comes after the name", "with a colon:", r"vertex \2: \1\3"),
-    _row(r"//.*", "a comment begins with `#`", "`//` is a division that rounds down"),
+    row(r"vertex (int|float|bool) (NAME)(.*)", "the type comes after the name", "with a colon:", r"vertex \2: \1\3"),
+    row(r"//.*", "a comment begins with `#`", "`//` is a division that rounds down"),
     # Cypher, SQL
-    _row(r"(?P<at>WITH|with) (.+) (?:AS|as) (NAME)", "`\\1` is written `let`", "one value for the whole graph:",
+    row(r"(?P<at>WITH|with) (.+) (?:AS|as) (NAME)", "`\\1` is written `let`", "one value for the whole graph:",
          r"let \3 = \2"),
-    *(_row(rf"(?P<at>(?i:select)) (?i:{said})\((NAME)\) (?i:from) NAME", "`\\1` is a reduction over the vertices",
+    *(row(rf"(?P<at>(?i:select)) (?i:{said})\((NAME)\) (?i:from) NAME", "`\\1` is a reduction over the vertices",
            "an output of the whole graph:", rf"global \2_{fold} = {fold}(v.\2 for v in vertices{rest})")
       for said, fold, rest in (*((name, name, "") for name in ("sum", "max", "min")),
                                ("avg", "mean", ", default = 0"))),
-    _row(r"MATCH\b.*", "there is no `MATCH`: a pattern of one edge is a `gather`",
+    row(r"MATCH\b.*", "there is no `MATCH`: a pattern of one edge is a `gather`",
          "every vertex combines its neighbours, for example", "gather most = max(u.degree for u -> self)"),
-    _row(r"(.*)for \((NAME)\)-->\(self\)(.*)", "a domain has no brackets", "the arrow points as the edge does:",
+    row(r"(.*)for \((NAME)\)-->\(self\)(.*)", "a domain has no brackets", "the arrow points as the edge does:",
          r"\1for \2 -> self\3"),
-    _row(r"gather (NAME) = count\(\*\)", "`count(*)` needs a condition and a domain", "of all in-edges:",
+    row(r"gather (NAME) = count\(\*\)", "`count(*)` needs a condition and a domain", "of all in-edges:",
          r"gather \1 = count(true for u -> self)"),
-    _row(r"let (NAME) = (.+) for (NAME) in vertices (?:order by|limit|sort).*",
+    row(r"let (NAME) = (.+) for (NAME) in vertices (?:order by|limit|sort).*",
          "there is no `order by`: rows are sorted after the run (`--top 10`)", "the largest value, and where it is:",
          r"let (\1, where_\1) = max((\2, \3) for \3 in vertices)"),
-    _row(r"(.*?)(?P<at>\b(?:CASE|case) (?:WHEN|when)\b) ((?:(?!\bWHEN\b|\bwhen\b).)+) (?:THEN|then) (.+?) "
+    row(r"(.*?)(?P<at>\b(?:CASE|case) (?:WHEN|when)\b) ((?:(?!\bWHEN\b|\bwhen\b).)+) (?:THEN|then) (.+?) "
          r"(?:ELSE|else) (.+?) (?:END|end)\b(.*)", "`CASE` is written with `if` and `else`", "the value comes first:",
          r"\1(\4 if \3 else \5)\6"),
-    _row(r".*(?P<at>\bCASE\b).*", "`CASE` is written with `if` and `else`", "`a if c else b if d else e`"),
-    _row(r"(.*)\b(?P<at>count\(DISTINCT) (.+?) for (NAME (?:->|--) self|self (?:->|--) NAME)\)(.*)",
+    row(r".*(?P<at>\bCASE\b).*", "`CASE` is written with `if` and `else`", "`a if c else b if d else e`"),
+    row(r"(.*)\b(?P<at>count\(DISTINCT) (.+?) for (NAME (?:->|--) self|self (?:->|--) NAME)\)(.*)",
          "`DISTINCT` values are groups", "`by` makes a group of every value, and the groups are counted:",
          r"\1count(true for \4 by each = \3)\5"),
-    _row(r".*(?P<at>\bDISTINCT\b).*", "there is no `DISTINCT`",
+    row(r".*(?P<at>\bDISTINCT\b).*", "there is no `DISTINCT`",
          "over edges, `count(true for u -> self by each = u.x)` counts the values of `u.x`"),
-    _row(r"(?P<at>RETURN)\b.*", "there is no `RETURN`: fields and globals are the outputs", "leave this line out"),
-    _row(r"(?P<at>SET|Set|set) (?:NAME\.)?(NAME) = (.+)", "`\\1` is written `apply`", "a vertex writes its own field:",
+    row(r"(?P<at>RETURN)\b.*", "there is no `RETURN`: fields and globals are the outputs", "leave this line out"),
+    row(r"(?P<at>SET|Set|set) (?:NAME\.)?(NAME) = (.+)", "`\\1` is written `apply`", "a vertex writes its own field:",
          r"apply \2 = \3"),
     # GraphIt
-    _row(r"(?:func|function|proc) .*", "a function is declared with `fn`, and has no effects",
+    row(r"(?:func|function|proc) .*", "a function is declared with `fn`, and has no effects",
          "`fn f(x: float) = x * x`; what a vertex does is written in `gather` and `apply`"),
-    _row(r"edges(?:et)?\.\w+\(.*\).*", "edges have no methods",
+    row(r"edges(?:et)?\.\w+\(.*\).*", "edges have no methods",
          "what every edge contributes is the expression of a `gather`:",
          "gather most = max(u.degree for u -> self)"),
-    _row(r"(?:let )?(NAME) = vertices\.filter\((.+)\)", "there is no frontier to filter",
+    row(r"(?:let )?(NAME) = vertices\.filter\((.+)\)", "there is no frontier to filter",
          "`where` runs a block for some vertices; after a superstep, vertices that changed are active by themselves"),
-    _row(r"(NAME)\[(.+)\] (?:min|max)= (.+)", "a vertex writes only its own fields, and receives from its neighbours",
+    row(r"(NAME)\[(.+)\] (?:min|max)= (.+)", "a vertex writes only its own fields, and receives from its neighbours",
          "gather the neighbours' values, then apply:",
          r"gather near = min(u.\1 + 1 for u -> self)", r"apply \1 = min(\1, near)"),
-    _row(r"for (NAME) in (?P<at>(\w+):(\w+)):", "`\\2` is written `from \\3 to \\4`", "both numbers are included:",
+    row(r"for (NAME) in (?P<at>(\w+):(\w+)):", "`\\2` is written `from \\3 to \\4`", "both numbers are included:",
          r"for \1 from \3 to \4:"),
-    _row(r"apply (NAME) ?\((?P<at>(?:mask ?= ?)?)(.+)\) = (.+)", "a mask in brackets chooses no vertices",
+    row(r"apply (NAME) ?\((?P<at>(?:mask ?= ?)?)(.+)\) = (.+)", "a mask in brackets chooses no vertices",
          "`where` does:", r"where \3: apply \1 = \4"),
-    _row(r"(NAME) ?(?P<at><(?:mask ?= ?)?((?:[^<>=]|==|!=)+)>) ?(?:=|<<) ?(.+)",
+    row(r"(NAME) ?(?P<at><(?:mask ?= ?)?((?:[^<>=]|==|!=)+)>) ?(?:=|<<) ?(.+)",
          "a mask in brackets chooses no vertices", "`where` does:", r"where \3: apply \1 = \4"),
-    *(_row(rf"(.*)\b(?P<at>{name})\(([^,]+), ([^,]+) for (.*)", f"`{name}` is a reduction and an operation",
+    *(row(rf"(.*)\b(?P<at>{name})\(([^,]+), ([^,]+) for (.*)", f"`{name}` is a reduction and an operation",
            "the operation is written out:", rf"\1{fold}(\3 {operator} \4 for \5")
       for name, fold, operator in _SEMIRINGS),
-    _row(r".*(?P<at>priority_?queue|PriorityQueue|bucket_?queue)\b.*", "there is no `\\1`: a loop orders its vertices",
+    row(r".*(?P<at>priority_?queue|PriorityQueue|bucket_?queue)\b.*", "there is no `\\1`: a loop orders its vertices",
          "leave this line out: runs order the vertices by their values where this is faster"),
     # Pregel
-    _row(r"(?:(?:public )?void |def |func )?(?P<at>compute|vertex_program|superstep|main)\(.*\)(?: ->.*)?:",
+    row(r"(?:(?:public )?void |def |func )?(?P<at>compute|vertex_program|superstep|main)\(.*\)(?: ->.*)?:",
          "there is no method `\\1`: the block of a `repeat` is a superstep", "it runs for all vertices:", "repeat:"),
-    _row(r"vote_?to_?halt\(\)", "a vertex that does not change is inactive by itself",
+    row(r"vote_?to_?halt\(\)", "a vertex that does not change is inactive by itself",
          "leave this out; `activate when c` is a narrower condition"),
-    _row(r"aggregate (NAME) = (sum|min|max|mean)\((NAME)\)", "an aggregate is a `let` over the vertices",
+    row(r"aggregate (NAME) = (sum|min|max|mean)\((NAME)\)", "an aggregate is a `let` over the vertices",
          "one value for the whole graph:", r"let \1 = \2(v.\3 for v in vertices)"),
-    _row(r"(?P<at>combiner|aggregator|reducer)\b.*", "there is no `\\1`: every `gather` names its reduction",
+    row(r"(?P<at>combiner|aggregator|reducer)\b.*", "there is no `\\1`: every `gather` names its reduction",
          "leave this line out: `gather near = min(...)` combines by `min`"),
-    _row(r"(?:vertex|this|self|v)\.value = (.+)", "a vertex writes a field by its name with `apply`",
+    row(r"(?:vertex|this|self|v)\.value = (.+)", "a vertex writes a field by its name with `apply`",
          "the field that is meant, for example `apply x = \\1`"),
 )
 
 _WITH_MARKS = (
-    *(_row(rf"(?P<at>for \((?:int|size_t|auto)) (NAME) = (\w+); ?\2 ?{sign} ?(\w+); ?(?:\2\+\+|\+\+\2|\2 \+= 1)\):?",
+    *(row(rf"(?P<at>for \((?:int|size_t|auto)) (NAME) = (\w+); ?\2 ?{sign} ?(\w+); ?(?:\2\+\+|\+\+\2|\2 \+= 1)\):?",
            "`\\1 ...` is written `for ... from ... to`", "both numbers are included:", rf"for \2 from \3 to {last}:")
       for sign, last in (("<", r"\4 - 1"), ("<=", r"\4"))),
-    *(_row(rf"(?P<at>{name}Accum)<(\w+)> @(NAME)(?: = .+)?", "`\\1` is a field: each `gather` names its reduction",
+    *(row(rf"(?P<at>{name}Accum)<(\w+)> @(NAME)(?: = .+)?", "`\\1` is a field: each `gather` names its reduction",
            "one value per vertex:", rf"vertex \3: \2 = {start}")
       for name, start in (("Sum", "0"), ("Min", "inf"), ("Max", "-inf"), ("Or", "false"), ("And", "true"))),
-    _row(r"(?:apply )?(?P<at>@@)(NAME) \+= (NAME)", "`@@` marks no value of the graph: `global` does",
+    row(r"(?:apply )?(?P<at>@@)(NAME) \+= (NAME)", "`@@` marks no value of the graph: `global` does",
          "a sum over the vertices:", r"global \2 = sum(v.\3 for v in vertices)"),
-    _row(r"([^@]*)(?P<at>@)(NAME)([^@]*)", "a field is read without `@`", "by its name:", r"\1\3\4"),
-    _row(r"(?:vertex|edge|global) NAME: (?P<at>dict|set|map)\b.*", "there is no type `\\1`: a field holds numbers",
+    row(r"([^@]*)(?P<at>@)(NAME)([^@]*)", "a field is read without `@`", "by its name:", r"\1\3\4"),
+    row(r"(?:vertex|edge|global) NAME: (?P<at>dict|set|map)\b.*", "there is no type `\\1`: a field holds numbers",
          "leave this line out: a reduction `by` a key makes groups"),
 )
 """Lines with characters that the language does not have."""
@@ -236,19 +222,19 @@ _WITH_MARKS = (
 
 def habit_of(line: str) -> Habit | None:
     """The habit whose pattern matches a whole line of text; None if no pattern matches."""
-    return _matched(_ROWS, line)
+    return _matched((*MORE, *_ROWS), line)
 
 
 def habit_with_marks(line: str) -> Habit | None:
     """The habit of a line with a character that the language does not have; None if no pattern matches."""
-    return _matched(_WITH_MARKS, line)
+    return _matched((*MORE_WITH_MARKS, *_WITH_MARKS), line)
 
 
-def _matched(rows: tuple[_Row, ...], line: str) -> Habit | None:
-    for row in rows:
-        found = row.pattern.fullmatch(line)
+def _matched(rows: tuple[Row, ...], line: str) -> Habit | None:
+    for one in rows:
+        found = one.pattern.fullmatch(line)
         if found is not None:
             mark = found.span("at") if "at" in found.re.groupindex else (0, len(line))
-            return Habit(found.expand(row.title), (found.expand(row.help),),
-                         tuple(found.expand(text) for text in row.write), mark)
+            return Habit(found.expand(one.title), (found.expand(one.help),),
+                         tuple(found.expand(text) for text in one.write), mark)
     return None

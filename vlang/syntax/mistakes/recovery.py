@@ -20,7 +20,7 @@ from vlang.syntax.lines import Line, Scan, Source, scan
 from vlang.syntax.mistakes.hints import explain
 from vlang.syntax.parser import build
 from vlang.syntax.problems import Problem, in_order
-from vlang.syntax.program_file import MOST_CHARACTERS, MOST_LEVELS, MOST_LOOPS, MOST_STATEMENTS
+from vlang.syntax.program_file import MOST_CHARACTERS, MOST_GATHERS, MOST_LEVELS, MOST_LOOPS, MOST_STATEMENTS
 
 __all__ = ["Reading", "read"]
 
@@ -213,9 +213,9 @@ def _too_deep(raw: object, source: Source, layout: _Layout | None = None) -> Pro
 
 
 def _too_many(file: t.File) -> Problem | None:
-    """A problem if the program has too many statements or loops; else None."""
+    """A problem if the program has too many statements, loops or gathers; else None."""
     todo: list[t.Node] = [*reversed(file.items)]
-    count = loops = 0
+    count = loops = gathers = 0
     while todo:
         node = todo.pop()
         count += 1
@@ -226,6 +226,11 @@ def _too_many(file: t.File) -> Problem | None:
         if loops > MOST_LOOPS:
             return Problem(Code.TOO_LARGE, f"a program has at most {MOST_LOOPS:,} loops", node.span,
                            "one more than that", help=("a loop around those that are alike, or several programs",))
+        gathers += isinstance(node, t.Gather)
+        if gathers > MOST_GATHERS:
+            return Problem(Code.TOO_LARGE, f"a program has at most {MOST_GATHERS:,} gathers", node.span,
+                           "one more than that", help=("a field of vectors for those that are alike, or several "
+                                                       "programs",))
         block = getattr(node, "block", None)
         if isinstance(block, t.Block):
             todo += reversed(block.items)

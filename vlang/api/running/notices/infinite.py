@@ -12,6 +12,7 @@ from vlang.ir.forms import forms as f
 from vlang.ir.forms.range_arithmetic import whole
 from vlang.ir.forms.ranges import Ranges
 from vlang.ir.integer_watch import Leaving, leaving, noting_integers
+from vlang.ir.notes import endless
 
 if TYPE_CHECKING:
     from vlang.api.calls import Call, Stages
@@ -46,7 +47,9 @@ def integer_warnings(
     left = leaving(stages.program, stages.facts, ranges, actual) if actual else found
     if not left.fields and not left.globals:
         return ()
-    program, places = noting_integers(stages.program, given, ranges)
+    far = frozenset(decl.name for decl in stages.program.edges if decl.name in call.graph.columns
+                    and endless(decl.type, call.graph.column_range(decl.name)))
+    program, places = noting_integers(stages.program, given, ranges, far)
     notes = run(program)
     for place in places:
         at = np.flatnonzero(np.asarray(notes[place.note]))

@@ -1,91 +1,135 @@
 """The table of the groups of one vertex (see vlang.emit.shared.reductions.grouped), in scratch memory of u64 words.
 
-The first word is the number of groups. The second word is the number of index bits of the hash table, or 0 for few
-edges, when keys are searched one by one. The third word is the number of the current segment. The slots of a hash table
-follow, which hold numbers of entries, and then the entries of `words` words, in the order in which their keys were
-first seen. Entry 0 is for edges without a group. The first word of an entry is its key.
+A table begins with the words GROUPS_... of runtime/plan/layouts/pass_words.py. Entries follow, in the order in which
+their keys were first seen: `words` words each, of which the first one is the key. Entry 0 is for edges without a group.
+The accumulators of earlier segments of a long row come next, and then the slots. There are three ways to find an entry:
+
+- Up to FEW edges, keys are searched one by one.
+- With a direct table, which has a number of an entry for each vertex, the vertex is the index. The table is never
+  cleared: a number counts only if the entry has this key.
+- Otherwise, by a hash table. A slot has 32 bits of a key in its upper half, and the number of the entry in its lower
+  half. The hash table is small at first and grows with the number of groups, so that few groups stay in cache.
 """
 
-from vlang.emit.cpu.skeletons.holes import Pointer, Structures, i64, inner, min, range, u64
+from vlang.emit.cpu.skeletons.holes import Pointer, halves, i64, inner, min, range, u32, u64
+from vlang.runtime.plan.layouts.pass_words import (
+    GROUPS_BITS,
+    GROUPS_COUNT,
+    GROUPS_EARLIER,
+    GROUPS_MOST_BITS,
+    GROUPS_SEEN,
+    GROUPS_SLOTS,
+    GROUPS_WORDS,
+)
 
+SEARCHED, INDEXED, HASHED = 0, 1, 2  # the ways
 FEW = 8  # edges up to which keys are searched one by one
+START_BITS = 5  # index bits of a hash table at first
 
 
 @inner
 def group_bits(degree: i64) -> i64:
-    bits = i64(3)
+    bits = i64(4)
     while (i64(1) << bits) < 2 * degree:
         bits += 1
     return bits
 
 
 @inner
-def groups_clear(space: Pointer[u64], at: i64, most: i64, words: i64) -> i64:
-    """Clear the table for at most `most` groups; returns the offset after it."""
-    space[at] = u64(0)
-    space[at + 1] = u64(0)
-    space[at + 2] = u64(0)
+def groups_clear(space: Pointer[u64], direct: i64, at: i64, most: i64, words: i64, kept: i64) -> tuple[i64, i64, i64]:
+    """Clear the table for at most `most` groups. Returns the offset after it, that of the entries, and the way to find
+    one.
+
+    direct: the offset of the direct table, or 0. kept: the words of the accumulators of earlier segments.
+    """
+    first = at + GROUPS_WORDS
+    earlier = first + (most + 1) * words
+    slots = earlier + (most + 1) * kept
+    space[at + GROUPS_SEEN] = u64(0)
+    space[at + GROUPS_EARLIER] = u64(earlier)
+    space[at + GROUPS_SLOTS] = u64(slots)
+    space[first] = ~u64(0)  # no key
     if most <= FEW:
-        return at + 3 + 2 * FEW + (most + 1) * words
-    bits = group_bits(most)
-    space[at + 1] = u64(bits)
-    for i in range(at + 3, at + 3 + (i64(1) << bits)):
+        return slots + 2 * FEW, first, i64(SEARCHED)
+    most_bits = group_bits(most)
+    if direct != 0:
+        return slots + (i64(1) << most_bits), first, i64(INDEXED)
+    bits = min(i64(START_BITS), most_bits)
+    space[at + GROUPS_BITS] = u64(bits)
+    space[at + GROUPS_MOST_BITS] = u64(most_bits)
+    for i in range(slots, slots + (i64(1) << bits)):
         space[i] = u64(0)
-    return at + 3 + (i64(1) << bits) + (most + 1) * words
+    return slots + (i64(1) << most_bits), first, i64(HASHED)
 
 
 @inner
-def group_at(space: Pointer[u64], place: i64, number: i64, words: i64) -> i64:
-    """The offset of an entry."""
-    bits = i64(space[place + 1])
-    return place + 3 + (i64(2 * FEW) if bits == 0 else i64(1) << bits) + number * words
-
-
-@inner
-def group_of(room: Structures, place: i64, holds: bool, key: u64, words: i64) -> tuple[i64, bool]:
-    """The offset of the entry of a key, and whether it is new."""
-    space = room[0]
-    bits = i64(space[place + 1])
-    count = i64(space[place])
-    if bits == 0:
-        first = place + 3 + 2 * FEW
-        if not holds:
-            return first, True
+def group_of(
+    space: Pointer[u64], place: i64, first: i64, way: i64, direct: i64, count: i64, key: u64, words: i64, wide: bool
+) -> tuple[i64, bool]:
+    """The offset of the entry of a key, and whether it is new. wide: whether keys have more than 32 bits."""
+    if way == INDEXED:
+        numbers = halves(space)
+        number = i64(numbers[2 * direct + i64(key)])
+        number &= (number - count - 1) >> i64(63)  # 0 if it is larger than count, without a branch
+        if space[first + number * words] == key:
+            return first + number * words, False
+        numbers[2 * direct + i64(key)] = u32(count + 1)
+    elif way == SEARCHED:
         for i in range(1, count + 1):
             if space[first + i * words] == key:
                 return first + i * words, False
-        space[place] = u64(count + 1)
-        space[first + (count + 1) * words] = key
-        return first + (count + 1) * words, True
-    first = place + 3 + (i64(1) << bits)
-    if not holds:
-        return first, True
-    slot = i64(((key ^ (key >> u64(32))) * u64(0x9E3779B97F4A7C15)) >> u64(u64(64) - u64(bits)))
-    while True:
-        number = i64(space[place + 3 + slot])
-        if number == 0:
-            break
-        if space[first + number * words] == key:
-            return first + number * words, False
-        slot = (slot + 1) & ((i64(1) << bits) - 1)
-    space[place] = u64(count + 1)
-    space[place + 3 + slot] = u64(count + 1)
-    space[first + (count + 1) * words] = key
-    return first + (count + 1) * words, True
+    else:
+        bits = i64(space[place + GROUPS_BITS])
+        slots = i64(space[place + GROUPS_SLOTS])
+        if 2 * count >= (i64(1) << bits) and bits < i64(space[place + GROUPS_MOST_BITS]):
+            bits = groups_grown(space, place, first, count, bits, words)
+        slot = slot_of(key, bits)
+        while True:
+            found = space[slots + slot]
+            if found == u64(0):
+                break
+            if u32(found >> u64(32)) == u32(key):
+                at = first + i64(found & u64(0xFFFFFFFF)) * words
+                if not wide or space[at] == key:
+                    return at, False
+            slot = (slot + 1) & ((i64(1) << bits) - 1)
+        space[slots + slot] = (key << u64(32)) | u64(count + 1)
+    at = first + (count + 1) * words
+    space[at] = key
+    return at, True
 
 
 @inner
-def sort_groups(space: Pointer[u64], place: i64, words: i64) -> None:
+def slot_of(key: u64, bits: i64) -> i64:
+    return i64(((key ^ (key >> u64(32))) * u64(0x9E3779B97F4A7C15)) >> u64(u64(64) - u64(bits)))
+
+
+@inner
+def groups_grown(space: Pointer[u64], place: i64, first: i64, count: i64, bits: i64, words: i64) -> i64:
+    """Insert all keys into a hash table of four times the size, if there is room; returns its index bits."""
+    slots = i64(space[place + GROUPS_SLOTS])
+    bits = min(bits + 2, i64(space[place + GROUPS_MOST_BITS]))
+    space[place + GROUPS_BITS] = u64(bits)
+    for i in range(slots, slots + (i64(1) << bits)):
+        space[i] = u64(0)
+    for number in range(1, count + 1):
+        key = space[first + number * words]
+        slot = slot_of(key, bits)
+        while space[slots + slot] != u64(0):
+            slot = (slot + 1) & ((i64(1) << bits) - 1)
+        space[slots + slot] = (key << u64(32)) | u64(number)
+    return bits
+
+
+@inner
+def sort_groups(space: Pointer[u64], place: i64, first: i64, words: i64) -> None:
     """Write the numbers of the entries into the slots, in increasing order of the keys, by merging runs.
 
-    There are at least twice as many slots as entries, and the upper half is the second buffer.
+    There are at least twice as many slots as entries; the slots after the first `count` are the second buffer.
     """
-    count = i64(space[place])
-    bits = i64(space[place + 1])
-    a = place + 3
-    size = i64(2 * FEW) if bits == 0 else i64(1) << bits
-    b = a + (size >> 1)
-    first = place + 3 + size
+    count = i64(space[place + GROUPS_COUNT])
+    a = i64(space[place + GROUPS_SLOTS])
+    b = a + count
     for i in range(0, count):
         space[a + i] = u64(i + 1)
     width = i64(1)

@@ -79,6 +79,9 @@ Masks = tuple[bool, ...]
 Structures = tuple[Pointer[u64], i64, i64, *tuple[i64, ...]]
 """Scratch memory of a vertex, its degree, the index bits of its hash tables, and the offsets of its structures."""
 
+Held = tuple[Any, ...]
+"""For each grouped gather: the number of groups, and the key, offset and accumulators of the group of the last edge."""
+
 Frame = Pointer[u64]
 
 # -------------------------------------------------------------------------- functions of Python, as numba types them
@@ -119,6 +122,7 @@ def peek_first(pointer: Pointer[T], index: i64 | int) -> T: ...
 def poke(pointer: Pointer[T], index: i64 | int, value: T | int) -> None: ...
 def poke_last(pointer: Pointer[T], index: i64 | int, value: T | int) -> None: ...
 def prefetch(pointer: Pointer[Any], index: i64 | int) -> None: ...
+def halves(pointer: Pointer[u64]) -> Pointer[u32]: ...
 def fence() -> None: ...
 def give_way() -> None: ...
 
@@ -152,8 +156,8 @@ def gather(env: Env, columns: Columns, acc: Acc, v: i64 | int, u: i64 | int, k: 
 
 @hole
 def gather_whole(
-    env: Env, columns: Columns, room: Structures, acc: Acc, v: i64 | int, u: i64 | int, k: i64 | int
-) -> Acc:
+    env: Env, columns: Columns, room: Structures, acc: Acc, held: Held, v: i64 | int, u: i64 | int, k: i64 | int
+) -> tuple[Acc, Held]:
     """`gather`, where some contributions are added to the structures of the vertex. Skeletons call it `gather`."""
 
 @hole
@@ -293,13 +297,17 @@ def prepare(space: Pointer[u64], base: i64 | int, degree: i64 | int) -> Structur
     """Clear the structures of a vertex with `degree` edges."""
 
 @hole
-def conclude(env: Env, room: Structures, acc: Acc, v: i64 | int) -> Acc:
+def hold(env: Env, room: Structures) -> Held:
+    """The state before the first edge of a vertex."""
+
+@hole
+def conclude(env: Env, room: Structures, acc: Acc, held: Held, v: i64 | int) -> Acc:
     """The accumulators of v, read from its structures."""
 
 @hole
-def close(env: Env, room: Structures, place: i64, acc: Acc, v: i64 | int) -> Acc:
+def close(env: Env, room: Structures, place: i64, acc: Acc, held: Held, v: i64 | int) -> Acc:
     """The components of a grouped gather, reduced over the groups in the table at `place`."""
 
 @hole
-def segment(room: Structures, number: i64) -> None:
+def segment(env: Env, room: Structures, held: Held, number: i64) -> Held:
     """Begin a segment of a long row, whose contributions to a group are merged after those of the segments before."""

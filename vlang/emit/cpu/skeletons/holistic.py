@@ -1,9 +1,9 @@
 """A pass over edges in which one worker processes all contributions of a vertex (rule R).
 
-The functions `bind`, `ready`, `wanted`, `identity`, `gather`, `prepare`, `conclude` and `apply` are generated from the
-program. These functions fill the structures of counting.py. A task with page -1 is one vertex of more than SEGMENT
-edges, whose row may be in several pages. Tasks with page -1 come first, in order of decreasing length, so that the
-short tasks balance the load.
+The functions `bind`, `ready`, `wanted`, `identity`, `gather`, `prepare`, `hold`, `segment`, `conclude` and `apply`
+are generated from the program. These functions fill the structures of counting.py. A task with page -1 is one vertex
+of more than SEGMENT edges, whose row may be in several pages. Tasks with page -1 come first, in order of decreasing
+length, so that the short tasks balance the load.
 """
 
 from vlang.emit.cpu.skeletons.holes import (
@@ -15,6 +15,7 @@ from vlang.emit.cpu.skeletons.holes import (
     bind_columns,
     conclude,
     fetch_add,
+    hold,
     i64,
     identity,
     inner,
@@ -79,9 +80,10 @@ def pull(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64]) -
             begin, end = i64(offsets[v - first]), i64(offsets[v - first + 1])
             if begin < end and wanted(masks):
                 room = prepare(space, base, end - begin)
+                held = hold(env, room)
                 for k in range(begin, end):
-                    acc = gather(env, columns, room, acc, v, i64(targets[k]), k)
-                acc = conclude(env, room, acc, v)
+                    acc, held = gather(env, columns, room, acc, held, v, i64(targets[k]), k)
+                acc = conclude(env, room, acc, held, v)
             flags = apply(env, v, masks, acc)
             changed += flags & 1
             active += flags >> 1
@@ -102,12 +104,13 @@ def long_vertex(frame: Frame, env: Env, space: Pointer[u64], base: i64, number: 
         for s in range(begin, end):
             degree += table[3 * s + 2] - table[3 * s + 1]
         room = prepare(space, base, degree)
+        held = hold(env, room)
         for s in range(begin, end):
-            segment(room, s - begin)
+            held = segment(env, room, held, s - begin)
             row = owners[s] * PAGE_WORDS
             targets = pointer_u32(pages, row + PAGE_TARGETS)
             columns = bind_columns(pages, row)
             for k in range(table[3 * s + 1], table[3 * s + 2]):
-                acc = gather(env, columns, room, acc, v, i64(targets[k]), k)
-        acc = conclude(env, room, acc, v)
+                acc, held = gather(env, columns, room, acc, held, v, i64(targets[k]), k)
+        acc = conclude(env, room, acc, held, v)
     return apply(env, v, masks, acc)

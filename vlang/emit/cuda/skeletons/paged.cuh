@@ -110,31 +110,41 @@ template <class S> __device__ __forceinline__ void send_frontier(u64* frame, con
   send_queued<S>(S::bind(frame), where->queues[turn.parity], turn.now->entries, crew_of(false));
 }
 
-// Pushes from a part of the frontier, sorted by page, along its edges in one page or in several (see `walk_slice`).
-template <class S, int PRIORITY>
-__device__ __forceinline__ void push_slice(u64* frame, const Table* where, const u64* rows, u64 pages,
-                                           const u64* entries, u64 heavy, u64 light, const u32* packed) {
-  const Table& table = *where;
+// Pushes directly from a part of the frontier, along its edges in one page or in several (see `walk_slice`). QUEUED: see
+// `NextFrontier`.
+template <class S, int PRIORITY, bool QUEUED>
+__device__ __forceinline__ void push_direct(u64* frame, const Table& table, const Slice& slice, const u64* rows,
+                                              u64 pages, const u32* packed) {
   const typename S::Env env = S::bind(frame);
-  Control* control = table.control;
+  const Control* control = table.control;
   const Turn turn = turn_of(control);
-  NextFrontier<S, PRIORITY> frontier{
+  NextFrontier<S, PRIORITY, QUEUED> frontier{
       table, env, table.queues[1 - turn.parity], turn.next, table.bits[1 - turn.parity], 0, 0, false, {}};
   if constexpr (PRIORITY) {
     frontier.pile = control->pile;
     frontier.bound = control->bound;
     frontier.first = control->delta == 0;
   }
+  PushDirect<S, NextFrontier<S, PRIORITY, QUEUED>> work{frontier, table.bits[turn.parity]};
+  walk_slice(table, slice, work, crew_of(false), rows, pages, packed);
+  frontier.tally.changed = frontier.tally.active;
+  add_tally(frontier.tally, own_board().sums, turn.next);
+}
+
+// Pushes from a part of the frontier, sorted by page, along its edges in one page or in several (see `walk_slice`).
+template <class S, int PRIORITY>
+__device__ __forceinline__ void push_slice(u64* frame, const Table* where, const u64* rows, u64 pages,
+                                           const u64* entries, u64 heavy, u64 light, const u32* packed) {
+  const Table& table = *where;
   const Slice slice{entries, heavy, light};
   if constexpr (S::PUSH == 1) {
-    PushDirect<S, NextFrontier<S, PRIORITY>> work{frontier, table.bits[turn.parity]};
-    walk_slice(table, slice, work, crew_of(false), rows, pages, packed);
-    frontier.tally.changed = frontier.tally.active;
+    push_direct<S, PRIORITY, true>(frame, table, slice, rows, pages, packed);
   } else {
+    const typename S::Env env = S::bind(frame);
+    const Turn turn = turn_of(table.control);
     PushCells<S> work{table, env, &turn.next->touched};
     walk_slice(table, slice, work, crew_of(false), rows, pages, packed);
   }
-  add_tally(frontier.tally, own_board().sums, turn.next);
 }
 
 // Applies the contributions pushed to touched vertices, after all pages.

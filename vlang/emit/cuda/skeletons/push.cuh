@@ -83,12 +83,12 @@ __device__ __forceinline__ f64 key_priority(u64 key) {
 // -- next frontiers ---------------------------------------------------------------------------------------------------
 
 // Appends the vertices that must push in the next superstep to its queue. Under PRIORITY, vertices whose priority is
-// not below the bound go to the far pile instead.
+// not below the bound go to the far pile instead. Without QUEUED, the other vertices are only marked in `bits`.
 //
 // A vertex is found once per superstep: its bit in `bits` is set while it is staged or queued. A vertex in a far pile
 // has its bit in far_bits set. If it is queued before the pile is divided, this bit is cleared, and its entry in the
 // pile becomes void. A stale priority is never too small, so a vertex may be processed late but is never lost.
-template <class S, int PRIORITY> struct NextFrontier {
+template <class S, int PRIORITY, bool QUEUED = true> struct NextFrontier {
   const Table& table;
   const typename S::Env& env;
   u64* queue;
@@ -104,7 +104,7 @@ template <class S, int PRIORITY> struct NextFrontier {
     if constexpr (PRIORITY) {
       filled = divide(desk, filled);
     }
-    if (filled) {
+    if (QUEUED && filled) {
       append_entries(desk, filled, table.offsets, queue, &counts->entries, &tally.edges);
     }
   }

@@ -29,7 +29,7 @@ __device__ __forceinline__ u64 page_with(const u64* starts, u64 pages, u64 edge)
 
 constexpr u64 HEAVY = 128;      // edges: a range with at least so many is processed by a warp of its own
 constexpr u64 LINE_EDGES = 32;  // neighbours in a line of 128 bytes
-constexpr u32 MARK_WORDS = 4;   // for each page: ranges, edges, ranges that are heavy, lines
+constexpr u32 MARK_WORDS = 5;   // for each page: ranges, edges, ranges that are heavy, lines, the transfer chosen
 
 // Counts, for each page, the ranges of edges that overlap the page, how many of their edges are in it, how many of the
 // ranges are heavy, and the lines of memory that hold them. Consecutive ranges are usually in the same page. marks:

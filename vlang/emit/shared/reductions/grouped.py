@@ -70,22 +70,29 @@ class Grouped(Accumulation):
 
     @property
     def words(self) -> int:
-        """The number of 64-bit words of an entry: the key and the accumulators, twice if segments are merged."""
-        return 1 + len(self.components) + (1 + len(self.components) if self.segmented else 0)
+        """The number of 64-bit words of an entry: the key and the accumulators."""
+        return 1 + len(self.components)
+
+    @property
+    def kept(self) -> int:
+        """The number of words of a group for the accumulators of earlier segments of a long row; 0 without segments."""
+        return len(self.components) if self.segmented else 0
 
     @property
     def keys(self) -> int:
-        """The largest number of different keys."""
-        return 2 if self.key == BOOL else 1 << self.key.bits
+        """The largest number of different keys, if they have at most 16 bits; otherwise 0."""
+        keys = 2 if self.key == BOOL else 1 << self.key.bits
+        return keys if keys <= 1 << 16 else 0
 
     @property
     def structure(self) -> str:
-        """The structure to fill: "grouped:WORDS:KEYS:ENTRY", where KEYS is 0 for keys of more than 16 bits.
+        """The structure to fill: "grouped:WORDS:KEYS:ENTRY" or "grouped:WORDS:vertices:ENTRY".
 
-        WORDS is the size of an entry on a CPU, in words of 64 bits. ENTRY is the size of an entry on a GPU, which has
-        an entry for each edge.
+        WORDS is the number of words of a group on a CPU, of 64 bits. KEYS is the largest number of groups, or 0 for
+        the number of edges. ENTRY is the size of an entry on a GPU, which has an entry for each edge.
         """
-        return f"grouped:{self.words}:{self.keys if self.keys <= 1 << 16 else 0}:{1 + len(self.components)}"
+        keys = "vertices" if self.key == VERTEX else self.keys
+        return f"grouped:{self.words + self.kept}:{keys}:{self.words}"
 
     def edge(self, edge: Writer) -> tuple[str, str]:
         """Return the names of two values: whether the current edge is in a group, and the key of the edge as a word."""

@@ -206,19 +206,23 @@ def structures(accumulations: Sequence[Accumulation]) -> tuple[str, ...]:
     return tuple(a.structure for a in accumulations if isinstance(a, (Holistic, Grouped)))
 
 
-def prepare(accumulations: Sequence[Accumulation], opened: Callable[[Grouped, int, str], str]) -> Function:
+def prepare(accumulations: Sequence[Accumulation], opened: Callable[[Grouped, int, str], list[str]]) -> Function:
     """The function `prepare`: clears the structures for a vertex with `degree` edges, from word `base` of `space`.
 
+    The memory of a worker begins at this word. Its first words hold the offset of the direct table of each structure.
+
     Args:
-        opened: the line that clears the table of a grouped gather.
+        opened: the lines that clear the table of a grouped gather.
     """
-    lines, places, at = ["bits = table_bits(degree)"], [], "base"
-    for number, one in enumerate(a for a in accumulations if isinstance(a, (Holistic, Grouped))):
+    tables = [a for a in accumulations if isinstance(a, (Holistic, Grouped))]
+    lines, places, at = ["bits = table_bits(degree)", f"start = base + {len(tables)}"], [], "start"
+    for number, one in enumerate(tables):
         places.append(at)
-        lines.append(opened(one, number, at) if isinstance(one, Grouped) else
-                     f"at{number} = {one.structure}_clear(space, {at}, degree, bits)")
+        lines += opened(one, number, at) if isinstance(one, Grouped) else \
+            [f"at{number} = {one.structure}_clear(space, {at}, degree, bits)"]
         at = f"at{number}"
-    return Function("prepare", tuple(lines), f"(space, degree, bits, {', '.join(places)})")
+    ways = [f"first{i}, way{i}, direct{i}" for i, one in enumerate(tables) if isinstance(one, Grouped)]
+    return Function("prepare", tuple(lines), f"(space, degree, bits, {', '.join([*places, *ways])})")
 
 
 def conclude(d: Dialect, accumulations: Sequence[Accumulation]) -> Function:
@@ -228,7 +232,7 @@ def conclude(d: Dialect, accumulations: Sequence[Accumulation]) -> Function:
         parts = [d.part("acc", at + i) for i in range(len(a.types))]
         at += len(a.types)
         if isinstance(a, Grouped):
-            lines.append(f"c{number} = close{number}(env, room, room[{FIRST_PLACE + number}], acc, v)")
+            lines.append(f"c{number} = close{number}(env, room, room[{FIRST_PLACE + number}], acc, held, v)")
             parts = [f"c{number}[{i}]" for i in range(len(a.types))]
             number += 1
         if isinstance(a, Holistic):

@@ -1,0 +1,64 @@
+"""Rows for lines of GraphX, igraph, DGL, SQL and pandas. They are tried before the rows of `habits.py`."""
+
+from __future__ import annotations
+
+from vlang.syntax.mistakes.rows import row
+
+__all__ = ["MORE", "MORE_WITH_MARKS"]
+
+_ARROW = r"(NAME (?:->|--) self|self (?:->|--) NAME)"
+_GATHER = "gather most = max(u.degree for u -> self)"
+
+MORE = (
+    row(r"edge (?P<at>state|var|mutable) (NAME: .+)", "there is no `edge \\1`: edge fields are read-only",
+        "a gather can compute a value of an edge from both ends, and a vertex field keeps one for each vertex:",
+        r"vertex \2"),
+    # Cypher, SQL
+    row(r"(?P<at>OPTIONAL MATCH)\b.*", "there is no `\\1`: a pattern of one edge is a `gather`",
+        "a vertex without such an edge gets the `default`, for example", _GATHER),
+    row(r"(.*?)(NAME) (?P<at>STARTS WITH|ENDS WITH|CONTAINS|LIKE|like) (\"[^\"]*\")(.*)",
+        "there is no `\\3`: a category is compared as a whole", "its name is in double quotes:", r"\1\2 == \4\5"),
+    row(r"(.*?)(NAME) (?P<at>BETWEEN|between) (\S+) (?:AND|and) ([^\s),]+)(.*)",
+        "`\\3` is written with two comparisons", "both ends are included:", r"\1\4 <= \2 <= \5\6"),
+    row(r"(.*?) (?P<at>(?:LEFT |RIGHT |INNER |FULL |OUTER )*JOIN) NAME(?: ON [^)]*)?(.*)",
+        "there is no `\\2`: the fields of a vertex are read together", "a neighbour's fields are `u.x` and `u.y`:",
+        r"\1\3"),
+    # GraphX, Ligra
+    row(r"(?:let |apply )?(?:NAME = )?(?P<at>(?:edge|vertex)(?:Map|_map))\(.*\)",
+        "there is no `\\1`: statements run for all vertices, and a `gather` reads the edges",
+        "vertices that did not change are left out by themselves, for example", _GATHER),
+    row(r"edges(?:et)?\..*\b(?P<at>to\(NAME\)).*", "there is no `\\1`: `where` and `if` choose vertices",
+        "a block under `where` runs for them; every vertex gathers, for example", _GATHER),
+    row(r"(?:NAME\.)?(?P<at>map(?:Vertices|_vertices))\(\(NAME, ?(NAME)\) ?=> ?(.+)\)",
+        "there is no `\\1`: every statement runs for all vertices", "a vertex writes a field by its name:",
+        r"apply \2 = \3"),
+    row(r"for (NAME), ?(NAME) in (?P<at>enumerate)\(vertices\):", "there is no `\\3`: vertices have no numbers",
+        "they are ordered by their ids, so the smaller ones can be counted:", r"for \2 in vertices:",
+        r"    let \1 = int(count(w < \2 for w in vertices))"),
+    # Python, pandas
+    row(rf"(.*?)(NAME) (?P<at>in) \((NAME)\.(NAME) for {_ARROW}\)(.*)",
+        "`\\3` needs a parameter of type `vertices`", "whether some neighbour has this value:",
+        r"\1any(\4.\5 == \2 for \6)\7"),
+    *(row(rf"(let|global) (NAME(?:: \w+)?) = (NAME)\.(?P<at>agg|aggregate)\([\"']({fold})[\"']\)",
+          "a value has no method `\\4`", "a reduction over the vertices has the value:",
+          rf"\1 \2 = {fold}(v.\3 for v in vertices{rest})")
+      for fold, rest in (("sum", ""), ("min", ""), ("max", ""), ("mean", ", default = 0"))),
+    *(row(rf"(let|global) (NAME(?:: \w+)?) = (NAME)\.(?P<at>idx{fold}|arg{fold})\(\)", "a value has no method `\\4`",
+          "the vertex is the second part of the best tuple:", rf"\1 \2 = {fold}((v.\3, v) for v in vertices)[1]")
+      for fold in ("max", "min")),
+    row(r"(?:(?:vertex|let|global|apply) )?.*\bNAME\.(?P<at>merge|join)\(.*\).*",
+        "a value has no method `\\1`: the fields of a vertex are read together",
+        "leave this line out: an expression may read several fields"),
+    # DGL, PyTorch Geometric
+    row(r"(?:NAME\.)?(?P<at>update_all)\((?:fn\.)?copy_(?:u|src)\(\"(NAME)\", ?\"(NAME)\"\), ?(?:fn\.)?(sum|min|max)"
+        r"\(\"\3\", ?\"(NAME)\"\)\)", "there is no `\\1`: a vertex gathers from its neighbours",
+        "the message and the reduction are one `gather`:", r"gather \3 = \4(u.\2 for u -> self)", r"apply \5 = \3"),
+)
+
+MORE_WITH_MARKS = (
+    row(r"(.*)\b(sum|min|max|any|all)\((?P<at>V\(\w+\)\$(NAME))\)(.*)", "`\\3` is written `v.\\4`",
+        "a reduction over the vertices has the value:", r"\1\2(v.\4 for v in vertices)\5"),
+    row(r"(global|let) (NAME)((?:: \w+)?) = (sum|min|max)\((?P<at>E\(\w+\)\$(NAME))\)",
+        "`\\5` is read along the edges of each vertex", "first at every vertex, then over the vertices:",
+        r"vertex \2_here: float = \4(\6 for self -> u)", r"\1 \2\3 = \4(v.\2_here for v in vertices)"),
+)
