@@ -4,7 +4,8 @@ The standard library compiles five or six methods for each class when the class 
 start of a command (250 classes, most of which a command never uses). Here the fields are found at once, `__init__` is
 compiled by the first call of the class, and the other methods are closures that compile nothing.
 
-The arguments are those of `dataclasses.dataclass`. Classes with slots or an order are left to the standard library.
+The arguments are the same as for `dataclasses.dataclass`. Classes with slots or an order are left to the standard
+library.
 """
 
 from __future__ import annotations

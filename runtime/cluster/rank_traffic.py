@@ -93,7 +93,7 @@ def _padded(folds: Sequence[Fold], widths: dict[str, int], ranges: Ranges) -> in
 
 
 def _widths(plan: Plan, length: str) -> dict[str, int]:
-    """The bytes of an entry of each array of some `length`, "vertices" or "blocks", by slot."""
+    """For each slot whose array has the length `length` ("vertices" or "blocks"), the bytes of one entry."""
     found = {array.slot: DTYPES[array.dtype].itemsize * array.width for array in plan.arrays if array.length == length}
     if length == "vertices":
         sizes = {field.name: DTYPES[field.dtype].itemsize * field.width for field in plan.fields}

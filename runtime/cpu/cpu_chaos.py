@@ -127,7 +127,7 @@ class Chaos(Freedoms):
         return chosen
 
     def part(self, n: int, done: int) -> NDArray[np.int64] | None:
-        """In some supersteps a random part of the vertices, if a rule permits it; otherwise None."""
+        """A random part of the vertices in some supersteps, if a rule permits it; None in all other supersteps."""
         if self._order not in ("A", "S") or not 0 < done < _ORDERED or self._draws.coin():
             return None
         self.took(self._order)

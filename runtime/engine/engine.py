@@ -168,7 +168,7 @@ class _Run:
     def _point(self, loop: Loop | None = None) -> None:
         """Write a checkpoint if it is due, or end the run after an interrupt.
 
-        Called between steps and between supersteps.
+        This method is called between steps and between supersteps.
         """
         if self._keeper is not None:
             self._keeper.point(Kept(self._so_far, self.outcome.history), loop)

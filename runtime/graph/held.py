@@ -350,7 +350,7 @@ class HeldGraph:
         return self._by_ids(self.row_lengths("both"))
 
     def row_lengths(self, kind: str) -> NDArray[np.uint32]:
-        """The lengths of the rows of an adjacency of kind "in", "out" or "both", uint32[n], by row."""
+        """The length of each row of the adjacency `kind` ("in", "out" or "both"), uint32[n]."""
         return self._adjacencies.degree(kind)
 
     def _by_ids(self, values: NDArray[np.uint32]) -> NDArray[np.uint32]:

@@ -47,7 +47,7 @@ class Result(Exported):
     `none` is stored as `r.none`: -1, or the least int64 if the graph has negative ids, or None in an object array if
     ids are strings.
 
-    With device_arrays=True on a GPU, fields are CuPy arrays that own GPU memory. Such arrays support
+    With device_arrays=True on a GPU, fields are CuPy arrays that own GPU memory. CuPy arrays support
     `__cuda_array_interface__` and DLPack, and `r["rank"]` copies nothing. Fields of type `vertex` are converted to the
     user's ids on first use; if ids are strings, such fields are in host memory, as `ids` is. Every other method copies
     a field to the host when it first needs it.

@@ -160,7 +160,7 @@ def test_other_runs_say_why_they_read_by_themselves(name: str, given: dict[str, 
 
 
 def test_an_interrupt_ends_every_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run that is interrupted between two passes ends, and so do the others."""
+    """A run that is interrupted between two passes ends, and the other runs end, too."""
     from vlang.runtime.threads.tasks import Task
 
     def interrupted(self: Task[Any]) -> Iterator[None]:

@@ -23,7 +23,7 @@ def errors_of(text: str) -> list[Problem]:
 
 
 def followed(text: str) -> str:
-    """Apply the proposals of the messages one after the other, at most TRIES of them; return the resulting text."""
+    """Apply at most TRIES proposals of the messages, one after the other. Return the resulting text."""
     for _ in range(TRIES):
         edits = [edit for edit in (fix(text, problem) for problem in errors_of(text)) if edit is not None]
         if not edits:

@@ -163,7 +163,7 @@ def test_another_run_is_refused(what: str, tmp_path: Path, monkeypatch: pytest.M
 
 
 def _edges(graph: Graph) -> Any:
-    """Return the edges of an undirected graph, each once."""
+    """Return every edge of an undirected graph once."""
     rows = graph.adjacency("out")
     src = np.repeat(np.arange(graph.n), graph.out_degree)
     once = src <= rows.targets

@@ -1,4 +1,5 @@
-"""Programs of the library under mpiexec: one job of seven processes, of which 1, 2, 3, 4 and 7 run as ranks in turn.
+"""Programs of the library under mpiexec: one job of seven processes. The runs use 1, 2, 3, 4 and 7 of these processes
+as ranks, one after the other.
 
 The results have the same bits as on one rank. With VLANG_EXHAUSTIVE, the test runs all programs that ranks admit;
 otherwise, it runs three of these programs. Unlike threads, processes differ in the order of their sets of texts.
@@ -36,7 +37,7 @@ def test_same_bits_under_mpiexec() -> None:
 
 
 def as_ranks(transport: Mpi, name: str) -> None:
-    """Run a program on its graphs, and compare each result with that of one rank."""
+    """Run a program on its graphs, and compare each result with the result of one rank."""
     for number, some in enumerate(found for graph in GRAPHS if (found := case(name, graph)) is not None):
         graph, mode = to_graph(some.graph), MODES[(number + transport.size) % len(MODES)]
         with joined(Solo()):

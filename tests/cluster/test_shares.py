@@ -1,4 +1,4 @@
-"""Files and generators that ranks read by shares: the rows of every rank are those of one process, bit for bit."""
+"""Files and generators that ranks read by shares: every rank has the same rows as one process, bit for bit."""
 
 from __future__ import annotations
 

@@ -46,8 +46,8 @@ def _drawn(n: int, edges: int, seed: int) -> RefGraph:
 
 
 def _long() -> RefGraph:
-    """Return a graph with two long vertices: one has 17,000 in-edges, which form several segments, the other 17,000
-    out-edges.
+    """Return a graph with two long vertices: one has 17,000 in-edges, which form several segments, and the other has
+    17,000 out-edges.
     """
     rng = np.random.default_rng(4)
     ends = rng.integers(0, 90, 17_000)

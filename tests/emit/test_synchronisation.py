@@ -12,8 +12,8 @@ from tests.mutation.plan import AREAS
 
 
 def test_operations_are_the_listed_ones() -> None:
-    """The operations equal the listed ones. After an intended change, `python -m tests.emit.synchronisation` writes the
-    list, and the commit gives the reason.
+    """The operations equal the operations in the list. After an intended change, `python -m tests.emit.synchronisation`
+    writes the list, and the commit gives the reason.
     """
     before, now = GOLDEN.read_text(encoding="utf-8").splitlines(), written().splitlines()
     assert before == now, "\n".join(difflib.unified_diff(before, now, "listed", "now", n=0, lineterm=""))

@@ -88,7 +88,7 @@ print(np.array_equal(long(graph, max_rounds=3, threads=2).x, alone))
 
 
 def test_a_system_that_grants_no_threads() -> None:
-    """If the system refuses threads, the run uses fewer of them."""
+    """If the system refuses threads, the run uses fewer threads."""
     code = LONG + """
 from vlang.runtime.threads import tasks
 start, allowed = tasks.start_new_thread, [2]

@@ -85,7 +85,7 @@ def examples(least: int) -> int:
 
 
 def drawn(seed: int, count: int) -> list[Generated]:
-    """Return `count` programs, of each kind in turn. The same seed gives the same programs."""
+    """Return `count` programs, whose kinds alternate. The same seed gives the same programs."""
     found: list[list[Generated]] = []
     for number, kind in enumerate(_KINDS):
         found.append(_drawn(kind(), 1000 * seed + number, -(-count // len(_KINDS))))

@@ -66,7 +66,9 @@ def _generated(spec: str) -> RefGraph:
 
 
 def _hubs() -> RefGraph:
-    """Return a skewed graph with two vertices of several segments. One has many in-edges, the other many out-edges."""
+    """Return a skewed graph with two vertices of several segments. One vertex has many in-edges, and the other vertex
+    has many out-edges.
+    """
     drawn, rng = _generated("rmat:13"), np.random.default_rng(7)
     many = rng.integers(0, drawn.n, (2, 40_000))
     src = np.concatenate([drawn.src, many[0], np.full(40_000, 7)])

@@ -66,8 +66,8 @@ def _skewed(n: int, edges: int) -> RefGraph:
 
 
 def _long() -> RefGraph:
-    """Return a graph with two long vertices: one has 20,000 in-edges, which form several segments, the other 20,000
-    out-edges.
+    """Return a graph with two long vertices: one has 20,000 in-edges, which form several segments, and the other has
+    20,000 out-edges.
     """
     rng = np.random.default_rng(4)
     ends = rng.integers(0, 300, 20_000)

@@ -76,8 +76,8 @@ class Machine:
         self.old = self.copy()
 
     def run(self, statements: Iterable[f.Statement], vertices: Iterable[int]) -> None:
-        """Run the statements in order, each of them for all these vertices. The reads of a statement precede its
-        writes.
+        """Run the statements in order. Each statement runs for all of `vertices` before the next statement runs. The
+        reads of a statement precede its writes.
         """
         chosen = list(vertices)
         for statement in statements:

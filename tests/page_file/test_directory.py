@@ -1,4 +1,4 @@
-"""A directory of a page file is refused if any of its numbers contradicts the others."""
+"""A directory of a page file is refused if any of its numbers contradicts the other numbers."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def test_page_sizes_and_stripes_change_no_bit(graph: Graph, tmp_path: Path) -> N
 
 
 def test_undirected_rows_of_many_pages(tmp_path: Path) -> None:
-    """Results are right if the rows of two hubs with 100,000 edges take several pages, each with some of their
+    """Results are right if the rows of two hubs with 100,000 edges take several pages, and each page has some of the
     segments.
     """
     at = np.arange(200_000)

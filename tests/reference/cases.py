@@ -131,7 +131,7 @@ def without_needs(name: str, precision: int = 32) -> Program:
 
 
 def simple_graph(graph: RefGraph, directed: bool) -> RefGraph:
-    """Return the graph without self-loops. Of parallel edges only the first one is kept."""
+    """Return the graph without self-loops. Among parallel edges, only the first edge is kept."""
     ends = np.stack([graph.src, graph.dst])
     pairs = ends if directed else np.sort(ends, axis=0)
     first = np.unique(pairs[0] * max(graph.n, 1) + pairs[1], return_index=True)[1]

@@ -475,8 +475,8 @@ class _Watcher(Evaluator):
         return take(result, np.array(0)) if over_vertices else result
 
     def _of_groups(self, expr: t.Reduce, rows: Rows, env: Env, outside: Array | None) -> Value:
-        """Check a grouped gather, or `mode` with weights: first the expressions that are evaluated at edges, then those
-        of groups.
+        """Check a grouped gather, or `mode` with weights: first the expressions that are evaluated at edges, then the
+        expressions that are evaluated for groups.
         """
         def here(of: Rows) -> None:
             self._at, self._guard = of.own, np.array(True)

@@ -58,7 +58,8 @@ def test_every_program_is_tested() -> None:
 
 @pytest.mark.parametrize("name", MORE)
 def test_on_families(name: str) -> None:
-    """On every family, directed and undirected in turn, every partition of the work gives the same bits.
+    """On every family of graphs, with directed and undirected graphs alternately, every partition of the work gives the
+    same bits.
 
     The result agrees with the interpreter and with another algorithm.
     """

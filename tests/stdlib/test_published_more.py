@@ -39,8 +39,8 @@ def test_core_numbers(name: str, what: str) -> None:
 
 @pytest.mark.parametrize("name", ["wiki-Vote", "soc-Slashdot0902", "rome99"])
 def test_strongly_connected_components(name: str) -> None:
-    """The components agree. In vlang, a program labels a component by its largest vertex, the reference by its smallest
-    vertex.
+    """The components agree. In vlang, a program labels a component by its largest vertex; the reference uses the
+    smallest vertex.
     """
     have = published(name)
     found, want = program("scc")(have.graph, threads=THREADS)["scc"], have.reference["scc"]

@@ -21,7 +21,7 @@ SHARES = 12
 
 
 def programs() -> list[str]:
-    """Return the kept programs, right and wrong ones."""
+    """Return all kept programs, whether they are right or wrong."""
     return (FOLDER / "programs.txt").read_bytes().decode("utf-8").removesuffix(MARK).split(MARK)
 
 

@@ -182,7 +182,7 @@ class Program:
     def resume(self, result: Result, /, added: Any = None, removed: Any = None, **options: Any) -> Result:
         """Run the program on a changed graph, starting from its result on the graph before the change.
 
-        Loops for which rule I is granted continue from their last state; the result equals that of a new run.
+        Loops for which rule I is granted continue from their last state; the result equals the result of a new run.
         Statements around these loops are computed again, and so are later loops for which rule I is refused.
 
         Args:

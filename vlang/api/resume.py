@@ -38,7 +38,7 @@ Array = NDArray[Any]
 def resume(program: Program, result: Result, added: Any, removed: Any, arguments: dict[str, Any]) -> Result:
     """Continue from a result after edges were added or removed (see `Program.resume`).
 
-    Raises ResumeError unless the rules prove that the result equals that of a new run.
+    Raises ResumeError unless the rules prove that the result equals the result of a new run.
 
     Args:
         program: the program that gave the result.
@@ -158,8 +158,8 @@ class _Work:
         """The state after one superstep over the inserted edges alone; the vertices that it changes are active.
 
         Let L be the old result, and let e(L), e_old(L) and e_new(L) be the gathers over all, the old and the inserted
-        edges. The superstep computes L v e_new(L), where v is the join. The result equals that of a superstep over all
-        edges: e(L) = e_old(L) v e_new(L), and L v e_old(L) = L since L is a fixed point of the old edges.
+        edges. The superstep computes L v e_new(L), where v is the join. The result equals the result of a superstep
+        over all edges: e(L) = e_old(L) v e_new(L), and L v e_old(L) = L since L is a fixed point of the old edges.
         """
         after = self._superstep(loop, self.changed.inserted, self.scalars, Start(fields))
         flags = np.zeros(self.changed.graph.n, np.uint8)

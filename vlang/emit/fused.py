@@ -71,7 +71,9 @@ def _after(plan: LoopPlan, at: int, messages: Messages) -> FusedWork:
 
 
 def _steps_after(plan: LoopPlan, at: int) -> Iterator[tuple[Stage | ScalarStep, bool]]:
-    """Yield the steps after step `at` up to the next pass, each with whether it is in the next superstep."""
+    """Yield the steps after step `at` up to the next pass. For each step, also yield whether it is in the next
+    superstep.
+    """
     loop = plan.loop
     for step in loop.steps[at + 1:]:
         assert isinstance(step, (Stage, ScalarStep))

@@ -2,8 +2,8 @@
 
 Take `x = c + L(acc)`, where `acc` is a sum of terms that are linear in `u.x`. The rewritten loop starts at x = c,
 gathers the same sum of `change(u.x)`, applies `x += L(acc)`, and activates a vertex where `abs(change(x))` is more than
-eps. When no vertex is active, each vertex has at most eps of unsent change. So eps follows from the bound in `until`:
-`max(abs(change(v.x))) < B` gives eps = B, and `sum(abs(change(v.x))) < B` gives eps = B / N.
+eps. When no vertex is active, each vertex has at most eps of unsent change. Therefore eps follows from the bound in
+`until`: `max(abs(change(v.x))) < B` gives eps = B, and `sum(abs(change(v.x))) < B` gives eps = B / N.
 """
 
 from __future__ import annotations

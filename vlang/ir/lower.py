@@ -58,7 +58,7 @@ class _Lowering:
         )  # fmt: skip
 
     def _reserve(self, items: Iterable[t.Statement]) -> None:
-        """Reserve the names of outputs, so that a local name in an earlier loop cannot take one of them."""
+        """Reserve the names of outputs, so that a local name in an earlier loop cannot take the name of an output."""
         for item in items:
             if isinstance(item, (t.VertexField, t.EdgeField, t.GlobalValue, t.Reduction)):
                 for symbol in self._symbols(item):

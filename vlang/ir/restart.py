@@ -45,8 +45,8 @@ def restarts(facts: Facts) -> tuple[Restart, ...]:
 def _by_state(scope: LoopScope, loop: LoopFacts) -> bool:
     """Whether a superstep depends on nothing but the fields and values at its start.
 
-    So the superstep must not depend on its number, on what was sent in earlier supersteps, on fields declared in its
-    own block, or on loops inside it.
+    Therefore the superstep must not depend on its number, on what was sent in earlier supersteps, on fields declared in
+    its own block, or on loops inside it.
     """
     if loop.reads_iteration or scope.inner is not None or scope.local:
         return False
@@ -58,7 +58,7 @@ def _by_state(scope: LoopScope, loop: LoopFacts) -> bool:
 def _alone(program: f.Program, loop: LoopFacts) -> bool:
     """Whether the fields of a loop start from their initializers and keep their final values until the program ends.
 
-    So no statement before the loop may read these fields, and no statement after the loop may write them.
+    Therefore no statement before the loop may read these fields, and no statement after the loop may write them.
     """
     mine = frozenset(loop.applied)
     if _reads((require.cond for require in program.requires), mine):

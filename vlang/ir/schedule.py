@@ -128,8 +128,8 @@ class _Packer:
     def _sweep(self, sweep: f.Sweep, guard: str | None) -> Sweep:
         """The step for a sweep; every statement of its block is guarded by a comparison with the current level.
 
-        The block does not write the field of the sweep. So the levels are fixed when the sweep begins, and every pass
-        can compare the field with the current level.
+        The block does not write the field of the sweep. Therefore the levels are fixed when the sweep begins, and every
+        pass can compare the field with the current level.
         """
         level = self._fresh(f"level_{self._sweeps}")
         self._sweeps += 1

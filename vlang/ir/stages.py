@@ -86,7 +86,7 @@ class Stage:
 
     @property
     def written(self) -> tuple[str, ...]:
-        """The fields written, each once, in order."""
+        """The fields that the pass writes, without repetitions, in the order of the writes."""
         return tuple(dict.fromkeys(name for write in self.writes for name in write.fields))
 
 
@@ -149,7 +149,9 @@ class Loop:
 
     @property
     def applied(self) -> tuple[str, ...]:
-        """The fields written in the loop, each once, in order, except fields declared inside it."""
+        """The fields that the loop writes, without repetitions, in the order of the writes. Fields declared inside the
+        loop are left out.
+        """
         writes = [write for step in every(self.steps) if isinstance(step, Stage) for write in step.writes]
         local = {name for write in writes if write.init for name in write.fields}
         return tuple(dict.fromkeys(name for write in writes for name in write.fields if name not in local))

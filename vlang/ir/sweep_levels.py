@@ -12,7 +12,7 @@ sender (14.1):
     due          = paths * (sum of messages)
 
 Only the vertices of level + 1 send a message that is not 0. Before the pass, these vertices write their messages, and
-the senders of the previous pass clear their messages. So an edge costs one read instead of one per field.
+the senders of the previous pass clear their messages. Therefore an edge costs one read instead of one per field.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ _PAGES = Path(__file__).resolve().parents[1] / "diagnostics"
 
 
 class Code(StrEnum):
-    """A diagnostic. As a text, a member is its code, such as "V106".
+    """A diagnostic. The text of a member is its code, such as "V106".
 
     Attributes:
         heading: the kind of mistake, in a few words.

@@ -1,7 +1,7 @@
 """Splits a program text into logical lines, and finds the problems that can be found without parsing.
 
 This module is only used for texts with errors. A line is the unit of recovery: a line that does not parse is left out,
-and the others are parsed without it.
+and the other lines are parsed without it.
 """
 
 from __future__ import annotations

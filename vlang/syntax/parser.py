@@ -42,7 +42,7 @@ def doc_comment(text: str) -> str:
 
 
 def _flat(kids: list[Any]) -> tuple[t.Statement, ...]:
-    """The statements of a block. In `kids`, a statement that stands for several statements is a list of them."""
+    """The statements of a block. In `kids`, a list stands for a statement that is replaced by several statements."""
     lists = (k if isinstance(k, list) else [k] for k in kids)
     return tuple(one for each in lists for one in each if isinstance(one, t.Statement))
 

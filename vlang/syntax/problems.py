@@ -80,14 +80,14 @@ def render(problem: Problem, text: str, filename: str) -> str:
 
 
 def report(problems: Sequence[Problem], text: str, filename: str) -> str:
-    """The first diagnostics as text, separated by empty lines, and the number of the remaining ones."""
+    """The first diagnostics as text, separated by empty lines, and the number of the remaining diagnostics."""
     shown = [render(p, text, filename) for p in problems[:_MOST]]
     more = len(problems) - len(shown)
     return "\n\n".join([*shown, *([f"and {more:,} more"] if more else [])])
 
 
 def failure(problems: Iterable[Problem], text: str, filename: str) -> ProgramError:
-    """A ProgramError with these problems; a ProgramTypeError if all of them are wrong types."""
+    """A ProgramError with these problems; a ProgramTypeError if all problems are wrong types."""
     found = in_order(problems)
     kind = ProgramTypeError if all(p.code is Code.WRONG_TYPE for p in found) else ProgramError
     return kind(report(found, text, filename), found)

@@ -91,7 +91,7 @@ def run_job(
 
 
 def _end_with_parent() -> None:
-    """Let Linux send SIGTERM to this process when its parent dies. Called between fork and exec."""
+    """Let Linux send SIGTERM to this process when its parent dies. This function is called between fork and exec."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 

@@ -1,9 +1,9 @@
 """The parts of graphs that stay on one GPU between runs: adjacency lists, columns, degrees, page locks of host arrays.
 
 Each part of a graph on the shelf is an item. Any number of runs may use an item at the same time, because items are
-never changed. An item that no run uses is idle. When a run needs memory, idle items are freed, the least recently used
-first. When a run ends, idle items are freed until the remaining items are within a limit. If a graph is released while
-runs use its items, each item is freed when the last of these runs ends.
+never changed. An item that no run uses is idle. When a run needs memory, idle items are freed, beginning with the least
+recently used item. When a run ends, idle items are freed until the remaining items are within a limit. If a graph is
+released while runs use its items, each item is freed when the last of these runs ends.
 """
 
 from __future__ import annotations

@@ -35,7 +35,8 @@ class Speeds:
         return self.cpu / self.gpu
 
     def learn(self, cpu: float, cpu_edges: int, gpu: float, gpu_edges: int) -> None:
-        """Correct the times by those of a superstep: by half of the difference, or wholly if the time is an estimate.
+        """Correct the stored times by the measured times of a superstep. The first measured time of the CPU replaces
+        the estimate; any other time changes by half of the difference.
 
         Args:
             cpu: the seconds of the CPU.

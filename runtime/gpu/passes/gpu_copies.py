@@ -62,7 +62,7 @@ class GpuCopies:
             self._machine.device.free(buffer)
 
     def remote(self, kept: object) -> Sequence[Remote]:
-        """The arrays of a copy, each with the entries over which passes run."""
+        """The arrays of a copy, limited to the entries over which passes run."""
         assert isinstance(kept, _Copy)
         machine = self._machine
         (low, high), state = machine.span, machine.state

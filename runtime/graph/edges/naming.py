@@ -51,7 +51,7 @@ def user_ids(ids: VertexIds, dense: NDArray[Any]) -> NDArray[Any]:
 def dense_vertices(ids: VertexIds, vertices: ArrayLike) -> NDArray[np.uint32]:
     """Dense numbers of the user's ids (integers or strings, any shape); NONE for `none_of(ids)` and for None.
 
-    The inverse of `user_ids`. Raises GraphError for the first id that is not in the graph.
+    This function is the inverse of `user_ids`. Raises GraphError for the first id that is not in the graph.
     """
     given: NDArray[Any] = vertices if isinstance(vertices, np.ndarray) else np.array(vertices, dtype=object)
     if ids.text or given.dtype.kind not in "iu":

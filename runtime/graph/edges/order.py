@@ -49,7 +49,7 @@ class Order:
         return Order(dense, internal, in_file)
 
     def moved(self, empty: Empty) -> Order:
-        """The same order, stored in arrays that `empty` allocates in files."""
+        """A copy of this order, in arrays that `empty` allocates in files."""
         arrays = [empty(len(self.dense), np.uint32) for _ in range(2)]
         for target, source in zip(arrays, (self.dense, self.internal), strict=True):
             target[:] = source

@@ -57,8 +57,8 @@ class _JsonLines(ListFormat):
         return read_table(_JsonTable(path, asked.ends, space.window_for(1)), asked, workers, space)
 
     def estimate(self, path: Path, asked: Asked, threads: int) -> Shape | None:
-        """An estimate of the shape of the graph from the length of the first lines. None for several files or a
-        compressed file.
+        """An estimate of the shape of the graph from the length of the first lines. The estimate is None for several
+        files or a compressed file.
         """
         beginning = Beginning(path)
         lines = beginning.bytes.split(b"\n")[:-1]

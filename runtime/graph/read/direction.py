@@ -83,7 +83,7 @@ def _ascending(read: Scanned, space: Space) -> Scanned:
 
 
 def imbalance(read: Scanned) -> tuple[int, int]:
-    """Compare the multisets of edges with source < target and with source > target, the latter reversed.
+    """Compare the multiset of edges with source < target, and the multiset of reversed edges with source > target.
 
     Returns two differences, of (source, target) and of (source, target, columns); each is 0 if the multisets are equal.
 

@@ -170,7 +170,9 @@ class Adjacencies:
         return Adjacencies(self.n, self.directed, (base.kind, rows), threads=self.threads), lost, more
 
     def with_rule(self, rule: WeightRule) -> Adjacencies:
-        """The same edges with weights computed by a rule; the new object shares the adjacency lists that are built."""
+        """A new object for these edges, whose weights a rule computes. The object shares the adjacency lists that have
+        been built.
+        """
         with self._lock:
             if self._edges is not None:
                 columns = {name: values for name, values in self._edges.columns.items() if name != WEIGHT}

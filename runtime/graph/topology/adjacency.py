@@ -90,7 +90,7 @@ class Adjacency:
             return cells[key]
 
     def coded(self, columns: Mapping[str, Column]) -> Adjacency:
-        """The same adjacency lists, with columns that are read as described by `columns`; all arrays are shared."""
+        """A copy that reads its columns as `columns` describes, and shares all arrays with this object."""
         other = copy(self)
         other._columns, other._recoded, other._of_recoded = columns, {}, {}
         return other

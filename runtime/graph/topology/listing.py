@@ -52,7 +52,7 @@ class Listing:
         return np.ascontiguousarray(cast(name, self._stored(name), self.columns[name], dtype))
 
     def coded(self, columns: Mapping[str, Column]) -> Listing:
-        """The same list, with columns that are read as described by `columns`."""
+        """A copy of this list that reads its columns as `columns` describes."""
         return replace(self, columns=columns)
 
     @staticmethod

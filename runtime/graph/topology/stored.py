@@ -50,7 +50,7 @@ class StoredEdges(PageReader, Protocol):
     def seal(self) -> str: ...
 
     def coded(self, columns: Mapping[str, Column]) -> StoredEdges:
-        """The same pages, with columns that are read as described by `columns`."""
+        """An object for these pages that reads columns as `columns` describes."""
 
     def cuts(self, kind: str) -> PageCuts:
         """How the adjacency of a kind is cut into pages."""

@@ -212,7 +212,7 @@ repeat 1 times:
 
 
 def named_graph() -> Graph:
-    """Return a graph of five vertices, the last of them without edges. Edges have names and dates."""
+    """Return a graph of five vertices. The last vertex has no edges. Edges have names and dates."""
     return Graph.from_edges(
         [0, 0, 0, 1, 1], [1, 2, 3, 2, 3], vertices=5, directed=False, weight=np.array([1, 5, 2, 1, 1], np.float32),
         kind=np.array(["road", "rail", "road", "air", "rail"], dtype=object),

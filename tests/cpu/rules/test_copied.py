@@ -1,5 +1,5 @@
-"""Rule K runs loops that copy values over a symmetric relation by connected components. The results equal those of
-supersteps.
+"""Rule K runs loops that copy values over a symmetric relation by connected components. The results equal the results
+of supersteps.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def test_numbers_of_vertices(seed: int, type_: str) -> None:
 
 @pytest.mark.parametrize("bad", [np.nan, -0.0])
 def test_floats_whose_order_matters(bad: float) -> None:
-    """Of two zeros, or of a NaN and a number, min keeps the first value. A loop over floats with two zeros or a NaN
+    """Given two zeros, or a NaN and a number, min keeps the first value. A loop over floats with two zeros or a NaN
     therefore runs by supersteps.
     """
     graph = to_graph(ref_graph(4, [(0, 1), (1, 2)], False))

@@ -91,7 +91,7 @@ def _run_program(request: str, flags: Sequence[str]) -> None:
 
 
 def main(sanitizer: str, what: str, names: Sequence[str]) -> None:
-    """Run kernels or programs, and print a line after each of them.
+    """Run kernels or programs, and print a line after each kernel or program.
 
     Under the thread sanitizer everything runs twice, and only the second run is watched. The first run loads all
     libraries, because reports do not name functions of libraries that are loaded after the first report.

@@ -198,7 +198,7 @@ class SampleMachine:
             self.device.wait(self.device.record(stream))
 
     def sorted_queue(self, kind: str, stage: StageSpec, queue: int, count: int, target: int) -> Sliced:
-        """Return all pages with active edges, each of them as a page to be copied whole."""
+        """Return all pages with active edges. Every page is returned as a page to be copied whole."""
         pages, starts = self.topologies[kind].pages, self._starts[kind]
         marks = np.zeros((pages + 1, MARK_WORDS), dtype=np.int64)
         at = self._upload(marks)

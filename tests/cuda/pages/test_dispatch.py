@@ -152,8 +152,8 @@ def test_shares() -> None:
 
 
 def test_alpha() -> None:
-    """The first measurement of the CPU replaces the estimate. Later ones, and those of the GPU, change the times by
-    half.
+    """The first measurement of the CPU replaces the estimate. Later measurements of the CPU, and all measurements of
+    the GPU, change the times by half of the difference.
     """
     speeds = Speeds(8.0, 2.0)
     assert speeds.alpha == 4

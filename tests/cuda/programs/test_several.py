@@ -111,8 +111,8 @@ def test_what_exchanges_send(name: str, graph: str) -> None:
 
 
 def test_state_of_all_vertices_on_each_gpu() -> None:
-    """Under strategy p each GPU is sent the values of all vertices of the others, and under s those of neighbours. The
-    bits are the same, and loops over frontiers are right, too.
+    """Under strategy p, each GPU is sent the values of all vertices of the other GPUs. Under strategy s, it is sent
+    only the values of neighbours. The bits are the same, and loops over frontiers are right, too.
     """
     asked: dict[str, Any] = {"deterministic": True, "device": THREE, "exchange": "ms", "mode": "pull"}
     cut, whole, all_ = (run("pagerank", "sparse", **{**asked, **more}) for more in

@@ -140,7 +140,7 @@ def test_tuples_compare_and_choose() -> None:
 @pytest.mark.parametrize("name", ["min", "max"])
 @pytest.mark.parametrize("seed", range(20))
 def test_tuples_are_compared_in_any_grouping(name: str, seed: int) -> None:
-    """Of equal tuples the first one is the result, whether rows are combined one after the other or pairwise."""
+    """Among equal tuples, the first tuple is the result, whether rows are combined one after the other or pairwise."""
     print(f"seed {seed}")
     rng = np.random.default_rng(seed)
     rows, groups = int(rng.integers(0, 200)), int(rng.integers(1, 9))

@@ -1,4 +1,4 @@
-"""Binds the arguments of a call: parameters and fields, each checked against its declaration."""
+"""Binds the arguments of a call, that is, parameters and fields, and checks each argument against its declaration."""
 
 from __future__ import annotations
 

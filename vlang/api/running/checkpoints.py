@@ -130,7 +130,7 @@ def keeping(
 
 # ------------------------------------------------------------------------------------------------------------ keys
 def _key(plan: Plan, call: Call, program: Program) -> dict[str, dict[str, str]]:
-    """The properties of a run that must equal those of a checkpoint. Messages use the names of these properties."""
+    """The properties in which a run and its checkpoint must agree. Messages use the names of these properties."""
     text = hashlib.blake2b(program.source.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
     options = {name: _shown(getattr(call.options, name)) for name, option in OPTIONS.items() if option.decides}
     options |= {"precision": str(call.precision), "derive": str(program.derive)}

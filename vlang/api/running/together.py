@@ -106,8 +106,8 @@ def run_together(program: Program, calls: Sequence[Call]) -> Iterator[Result]:
 
 
 def _result_of(task: Task[Outcome], tasks: Sequence[Task[Outcome]]) -> Outcome:
-    """The outcome of a run, or its error. If a run was abandoned because another run failed, the error is that of the
-    other run.
+    """The outcome of a run, or its error. If a run was abandoned because another run failed, the result is the error of
+    the other run.
     """
     try:
         return task.result()

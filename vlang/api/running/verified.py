@@ -1,4 +1,6 @@
-"""Verifies the compiler's own rules if VLANG_VERIFY_IR is set. Otherwise the verifiers are not even imported."""
+"""Verifies the compiler's own rules if VLANG_VERIFY_IR is set. If the variable is not set, the verifiers are not
+imported.
+"""
 
 from __future__ import annotations
 

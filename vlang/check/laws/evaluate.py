@@ -87,7 +87,7 @@ def converted(value: Operand, type_: Type) -> Operand:
 
 
 def _real(value: Array) -> Array:
-    """Integers as floats; infinite ones stay infinite."""
+    """Convert integers to floats. Infinite integers stay infinite."""
     if value.dtype.kind != "i":
         return value.astype(np.float64)
     far = np.where(value == _HIGH, np.inf, np.where(value == _LOW, -np.inf, 0.0))
@@ -287,7 +287,7 @@ class Evaluator:
         return self.value(decl.value, inner)
 
     def _extreme(self, name: str, first: Operand, second: Operand) -> Operand:
-        """`min` or `max` of two values; of two equal tuples, the first one."""
+        """`min` or `max` of two values. If two tuples are equal, the result is the first tuple."""
         if not isinstance(first, tuple) or not isinstance(second, tuple):
             if isinstance(first, tuple) or isinstance(second, tuple):
                 raise Unsupported

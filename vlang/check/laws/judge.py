@@ -140,7 +140,7 @@ class _Trial:
                    for op, _, _ in (*self.special_rows, *self.random))
 
     def with_parameters(self, given: dict[str, Array]) -> _Trial:
-        """The same tests for other values of the parameters."""
+        """These tests with other values of the parameters."""
         other = copy.copy(self)
         other.evaluators = [Evaluator(self.run, given)]
         return other

@@ -1,7 +1,8 @@
 """The dialect of CUDA C: lines that each assign one name once, and operations that avoid undefined behaviour.
 
-C++ would promote integers narrower than `int`, and signed overflow is undefined. So integers are computed in unsigned
-types of at least 32 bits and cast back. Selections are conditional expressions whose two values have the same type.
+C++ would promote integers narrower than `int`, and signed overflow is undefined. Therefore integers are computed in
+unsigned types of at least 32 bits and cast back. Selections are conditional expressions whose two values have the same
+type.
 """
 
 from __future__ import annotations

@@ -69,8 +69,8 @@ def cell_type(type_: Type) -> Scalar | None:
 def packed(type_: Tuple) -> bool:
     """Whether tuples fit in a 64-bit word, so that the order of words is the order of tuples.
 
-    Such tuples have two components of at most 32 bits, and a second component that is not a float: the bits of floats
-    give no total order, because there are two zeros and NaN.
+    Tuples that fit have two components of at most 32 bits, and a second component that is not a float: the bits of
+    floats give no total order, because there are two zeros and NaN.
     """
     return len(type_.items) == 2 and all(t.bits <= 32 and t != BOOL for t in type_.items) and \
         not type_.items[1].floating

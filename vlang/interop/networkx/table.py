@@ -32,7 +32,7 @@ class Row(NamedTuple):
         home: the module of this package with the function of the same name.
         programs: the programs of vlang that it runs.
         semantics: facts about the function that a caller should know.
-        tolerance: how far results may be from those of NetworkX.
+        tolerance: how far results may be from the results of NetworkX.
         work: the kind of work that NetworkX does: `LINEAR`, `SEARCH` or `CALL`. The kind decides above which graph size
             the backend is faster.
         unless: the conditions under which a call is left to NetworkX.

@@ -266,7 +266,7 @@ def reductions(expr: Expr) -> Iterator[Reduce]:
 
 
 def rebuild(expr: Expr, new: tuple[Expr, ...]) -> Expr:
-    """The same expression with new children, given in the order of `children`."""
+    """A copy of an expression with new children, which are given in the order of `children`."""
     if isinstance(expr, Op):
         return replace(expr, args=new)
     if isinstance(expr, (Field, Degree)) and new:

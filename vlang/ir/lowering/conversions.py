@@ -124,8 +124,8 @@ def _fit_tuple(expr: f.Expr, place: Tuple) -> f.Expr:
 def _concrete(expr: f.Expr, place: Scalar) -> f.Expr:
     """Give a weak scalar its final type.
 
-    An integer expression with a counter is computed in i64 and converted once. So `N * (N - 1) / 2` does not overflow
-    before its conversion to a float.
+    An integer expression with a counter is computed in i64 and converted once. Therefore `N * (N - 1) / 2` does not
+    overflow before its conversion to a float.
     """
     if isinstance(expr, f.Const):
         return f.Const(place, _placed(expr.value, place))

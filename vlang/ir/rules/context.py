@@ -118,7 +118,7 @@ def context_of(program: f.Program, loop: f.Repeat) -> Context:
 
 
 def beyond_edges(ctx: Context) -> Verdict | None:
-    """The refusal of every rule about neighbours in a loop that also gathers along pointers; None for other loops.
+    """The refusal of every rule about neighbours in a loop that also gathers along pointers; The result is None for other loops.
 
     A gather along pointers reads the vertices whose field names this vertex. The vertices that point to a vertex are
     found anew whenever the field has changed.
@@ -134,7 +134,7 @@ def beyond_edges(ctx: Context) -> Verdict | None:
 def by_groups(ctx: Context) -> Verdict | None:
     """The refusal of all rules but N in a loop that gathers by groups, along pointers or from common neighbours.
 
-    None for other loops.
+    The result is None for other loops.
     The value of a group is known only from all of its edges, and a new key of one neighbour changes two groups.
     """
     for name, gather in ctx.scope.gathers.items():

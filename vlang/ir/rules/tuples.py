@@ -14,12 +14,12 @@ __all__ = ["keeps_order"]
 def keeps_order(ctx: Context, write: Write) -> str | None:
     """Whether a better sender's tuple never gives a worse contribution.
 
-    Under `min`, smaller tuples are better; under `max`, larger ones.
+    Under `min`, smaller tuples are better; under `max`, larger tuples are better.
 
-    Tuples are compared component by component. So a component may depend on the sender's field at its position only if
-    different values of each earlier field give different components. Sums of integers keep values different: a sum that
-    overflows its type is infinite, and a tuple with an infinite first component is no contribution. Sums of floats do
-    not keep values different, because two sums may round to the same float.
+    Tuples are compared component by component. Therefore a component may depend on the sender's field at its position
+    only if different values of each earlier field give different components. Sums of integers keep values different: a
+    sum that overflows its type is infinite, and a tuple with an infinite first component is no contribution. Sums of
+    floats do not keep values different, because two sums may round to the same float.
 
     Returns:
         "" if the order is kept; the reason if rounding or equal components may break the order; None if the write joins

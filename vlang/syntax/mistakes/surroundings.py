@@ -67,7 +67,7 @@ def split(text: str) -> list[str]:
 
 
 def closing(line: str, opening: int) -> int:
-    """The position of the bracket that closes the one at `opening`; -1 if there is none."""
+    """The position of the bracket that closes the bracket at `opening`; -1 if there is no such bracket."""
     depth = 0
     for place in range(opening, len(line)):
         depth += (line[place] in "([") - (line[place] in ")]")

@@ -1,9 +1,10 @@
 """Passes that push on a CPU: contributions are joined into words of the receiver by compare-and-swap.
 
 The skeletons `push` and `few` call these functions. A superstep joins into words that are separate from the fields that
-it reads (`packed_words`), and at its end copies the words to the fields. So the values and active vertices after each
-superstep are the same as in a pull, with any number of threads. Expressions that depend only on the sender, including
-messages, are computed once per row (`sender_part`) and passed to its edges. `reach_text` handles uniform frontiers.
+it reads (`packed_words`), and at its end copies the words to the fields. Therefore the values and active vertices after
+each superstep are the same as in a pull, with any number of threads. Expressions that depend only on the sender,
+including messages, are computed once per row (`sender_part`) and passed to its edges. `reach_text` handles uniform
+frontiers.
 """
 
 from __future__ import annotations

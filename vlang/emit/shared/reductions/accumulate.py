@@ -152,7 +152,7 @@ class Accumulation:
         return (*values, counts)
 
     def merge(self, writer: Writer, a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
-        """The components of two merged accumulators; the contributions of `a` precede those of `b`."""
+        """The components of two merged accumulators; the contributions of `a` precede the contributions of `b`."""
         name, body, d = self.reduce.name, self.reduce.body.type, writer.d
         width = self.width
         if self.declared is not None:

@@ -188,8 +188,8 @@ def _value_of(writer: Writer, type_: Scalar, key: str) -> str:
 def _size(d: Dialect, type_: Scalar, value: str, name: str) -> str:
     """Code that converts an integer to u32; a larger value becomes the largest u32.
 
-    A negative value must not change the result. So a negative value becomes 0 for `hindex`, and the largest u32 for
-    `mex`.
+    A negative value must not change the result. Therefore a negative value becomes 0 for `hindex`, and the largest u32
+    for `mex`.
     """
     high = d.constant(_MOST, U32)
     text = d.convert(U32, value)

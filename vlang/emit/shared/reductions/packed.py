@@ -43,7 +43,7 @@ def stores(d: Dialect, places: Sequence[str], types: Sequence[Scalar], names: Se
 
 
 def merged(writer: Writer, accumulations: list[Accumulation]) -> Function:
-    """The function `merge`: joins two accumulators; the contributions of `a` precede those of `b`."""
+    """The function `merge`: joins two accumulators; the contributions of `a` precede the contributions of `b`."""
     pairs = zip(parts_of(writer.d, accumulations, "a"), parts_of(writer.d, accumulations, "b"))
     names = [name for (a, left), (_, right) in pairs for name in a.merge(writer, left, right)]
     return Function("merge", tuple(writer.lines), writer.d.pack("Acc", names))

@@ -1,8 +1,8 @@
 """Code of reductions over the common neighbours of a vertex and a neighbour: a loop over two sorted neighbour lists.
 
-The loop is a part of the function that computes the contribution of an edge. The loop intersects the distinct
-neighbours of self with those of the neighbour. Values that do not depend on the common neighbour are computed before
-the loop.
+The loop is a part of the function that computes the contribution of an edge. The loop intersects two sets: the distinct
+neighbours of self, and the distinct neighbours of the neighbour. Values that do not depend on the common neighbour are
+computed before the loop.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Code of IR expressions: straight-line code, in which each line names one value.
 
 Every subexpression is evaluated, even if a conditional does not choose it: expressions have no effects, and no
-operation traps. So the code needs no branches, equal subexpressions are computed once, and the same code serves every
-target, in the syntax of its Dialect.
+operation traps. Therefore the code needs no branches, equal subexpressions are computed once, and the same code serves
+every target, in the syntax of its Dialect.
 """
 
 from __future__ import annotations

@@ -74,7 +74,9 @@ _MOST_UNROLLED = 64
 
 
 def _product(writer: Writer, expr: f.Op) -> tuple[str, ...] | None:
-    """`A @ x` for a large matrix A of floats that is a parameter: a loop over its columns. None for other vectors."""
+    """`A @ x` for a large matrix A of floats that is a parameter: a loop over its columns. The result is None for other
+    vectors.
+    """
     factors = _factors(expr)
     if factors is None:
         return None
@@ -127,7 +129,7 @@ def _hll_size(writer: Writer, expr: f.Op) -> tuple[str, ...]:
 
 
 def _part(writer: Writer, expr: f.Op) -> tuple[str, ...]:
-    """Some consecutive components of a vector, without code for the others."""
+    """Some consecutive components of a vector, without code for the other components."""
     (vector,) = expr.args
     assert isinstance(expr.type, Vector)
     assert isinstance(expr.data, int)
@@ -188,7 +190,7 @@ def _dot(writer: Writer, expr: f.Op) -> str:
 
 
 def _place(writer: Writer, expr: f.Op) -> str:
-    """The index of the least or greatest component, the first one in a tie."""
+    """The index of the least or greatest component. If several components are equal, the first index counts."""
     names, _ = _names(writer, expr.args[0])
     best, place = names[0], writer.d.constant(0, expr.type)
     for number, name in enumerate(names[1:], 1):
