@@ -76,7 +76,7 @@ class NamedSize(int):
     """A number of components that constants of the program decide, such as the `2 * k` of `float[2 * k]`.
 
     The checker uses a named size before the values of the constants are known. A named size equals only a size of the
-    same text. As an int, the named size is the largest number of components.
+    same text. The int value of a named size is the largest number of components.
     """
 
     text: str

@@ -37,8 +37,8 @@ class Figure:
         peak: MiB that a process with the graph takes in addition to its own code.
         arrays: MiB of the arrays that are needed.
         samples: (ours, other, ...) of every round.
-        others: processors that other processes used in the most disturbed round; None where this makes no difference,
-            as for CPU time and memory.
+        others: processors that other processes used in the most disturbed round; None for figures that other processes
+            hardly change, such as CPU time and memory.
     """
 
     name: str

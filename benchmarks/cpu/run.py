@@ -71,8 +71,8 @@ class Session:
     def figure(self, work: Work, given: Input, sides: Contest) -> Figure:
         """Measure one workload.
 
-        The results are compared first. Then four contestants run in turn: vlang, the program that it is compared with,
-        the C++ PageRank, and vlang on one thread.
+        The results are compared first. Then four contestants run alternately: vlang, the program that it is compared
+        with, the C++ PageRank, and vlang on one thread.
         """
         try:
             sides.same(sides.ours(self.threads)[1], sides.other()[1])

@@ -72,7 +72,7 @@ class LocalGraph(Graph):
         return found
 
     def entries(self, kind: str) -> int:
-        """The number of entries of an adjacency of the whole graph."""
+        """The number of entries that an adjacency has in the whole graph."""
         return self.m * (2 if kind == "both" and self.directed else 1)
 
     def _stored_kind(self, kind: str) -> str:

@@ -230,7 +230,7 @@ def _scratch(plan: Plan, longest: Callable[[str], int], threads: int, vertices: 
 
     Args:
         plan: the program.
-        longest: returns the number of edges of the longest row of an adjacency direction.
+        longest: takes an adjacency direction, and returns the number of edges in its longest row.
         threads: the number of workers.
         vertices: the number of vertices if edges are in memory; 0 for streamed edges, which have no direct tables.
     """

@@ -51,7 +51,8 @@ class Block:
 
     @property
     def at(self) -> int:
-        """For a block, the number of complete passes through it; for a list, the number of its next step."""
+        """For a block, this is the number of complete passes through it; for a list, it is the number of its next step.
+        """
         return self.numbers["at"]
 
     @at.setter

@@ -35,7 +35,7 @@ class Policy:
 
     Attributes:
         name: the value of the option `policy`.
-        paper: the system, its authors, and where it was published.
+        paper: the system, its authors, and the place of its publication.
         choices: the choices for each kind of device that the system has, "cpu" or "gpu".
         left_out: the parts of the paper that are not built here, one phrase each.
         besides: the parts of this engine that are not in the paper but stay in use, one phrase each.

@@ -40,7 +40,9 @@ def _run(result: Result) -> str:
 
 
 def sparkline(history: Sequence[Round]) -> str:
-    """The number of active vertices after each round as an SVG curve; for many rounds, the maximum of each group."""
+    """The number of active vertices after each round as an SVG curve. If there are many rounds, the curve shows the
+    maximum of each group of rounds.
+    """
     every = -(-len(history) // _POINTS)
     values = [max(one.active for one in history[first : first + every]) for first in range(0, len(history), every)]
     most = max(values, default=0) or 1

@@ -22,7 +22,7 @@ class Column(NamedTuple):
     missing: NDArray[np.bool_] | None
 
     def components(self) -> list[Column]:
-        """One column per component of a vector; for a scalar column, the column itself."""
+        """The columns of a value: one column per component of a vector, or the column itself if it is scalar."""
         if self.values.ndim == 1:
             return [self]
         lost = self.missing

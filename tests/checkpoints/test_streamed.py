@@ -1,4 +1,5 @@
-"""Checkpoints of runs that stream edges from a page file. The runs may be resumed with edges in memory, and vice versa.
+"""Checkpoints of runs that stream edges from a page file. A run may be resumed with edges in memory, and a run with
+edges in memory may be resumed from disk.
 """
 
 from __future__ import annotations

@@ -154,7 +154,7 @@ def skipped_bridge(n: int) -> Graph:
     other neighbours.
 
     Vertex 2 is the hub of the lower half, and vertex n / 2 the hub of the upper half. The last vertex is adjacent to 0,
-    1, 2 and n / 2 + 1; the latter is adjacent to the upper hub.
+    1, 2 and n / 2 + 1. Vertex n / 2 + 1 is adjacent to the upper hub.
     """
     half = n // 2
     low, high = np.arange(3, half), np.arange(half + 2, n - 1)

@@ -178,8 +178,8 @@ def bits(result: Result) -> dict[str, bytes]:
 
 
 def assert_equal(got: Result, want: Result, what: object) -> None:
-    """Assert that two results agree: integers are equal, and floats differ by at most 1e-5 of their value or of the
-    mean magnitude of their field.
+    """Assert that two results agree: integers are equal, and floats differ by at most 1e-5 times their value, or 1e-5
+    times the mean magnitude of their field.
     """
     assert got.fields == want.fields, what
     assert got.converged == want.converged, (what, got.reason, want.reason)

@@ -211,7 +211,7 @@ def shuffled(rng: random.Random, n: int) -> list[int]:
 
 
 def _identity(name: str, type_: Type) -> Any:
-    """Return the value of a reduction without contributions; for tuples, one value per component."""
+    """Return the value of a reduction without contributions. The value of a tuple has one item per component."""
     if isinstance(type_, Tuple):
         return tuple(identity(name, t) for t in type_.items)
     assert isinstance(type_, Scalar)

@@ -172,7 +172,7 @@ _COMPILED: tuple[_Compiled, ...] = tuple((name, ext, re.compile(pattern, re.MULT
 
 
 def race_sites(path: str, text: str) -> Iterator[Site]:
-    """Yield every mutation of the text of kernels by the operators of RACES, except in comments."""
+    """Yield every mutation that the operators of RACES make in the text of kernels, except in comments."""
     for name, ext, pattern, new in _COMPILED:
         if not path.endswith(ext):
             continue

@@ -18,7 +18,7 @@ N = 40_000
 
 
 def names() -> list[str]:
-    """Return text ids whose order is not that of their numbers; some characters take more than one byte."""
+    """Return text ids whose order differs from the order of their numbers. Some characters take more than one byte."""
     return [f"{'ü' if k % 7 == 0 else 'v'}{k * 7919 % N:06}-{'x' * (k % 50)}" for k in range(N)]
 
 

@@ -46,7 +46,8 @@ def walk(node: object) -> Iterator[t.Node]:
 
 
 def walk_superstep(node: object) -> Iterator[t.Node]:
-    """Yield the same nodes as `walk` except those in supersteps of inner loops, which have an `iteration` of their own.
+    """Yield the nodes that `walk` yields, except nodes in supersteps of inner loops, which have an `iteration` of their
+    own.
     """
     if isinstance(node, t.Repeat):
         yield from walk(node.limit)

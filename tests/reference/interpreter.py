@@ -45,7 +45,7 @@ def run(
         params: Numbers, dense vertices, or lists of dense vertices, by name.
         fields: Input fields and warm starts, [n] arrays.
         edges: Edge columns that extend or replace the columns of the graph; one value per stored edge.
-        max_rounds: The largest number of rounds of every execution of a loop.
+        max_rounds: The largest number of rounds that one execution of a loop may take.
         precision: Bits of `int` and `float`.
 
     Raises:

@@ -169,7 +169,7 @@ class _Work:
         return Start(after, flags=flags)
 
     def _ends(self) -> Array:
-        """Both ends of every changed edge, as vertex numbers of the new graph, with repetitions."""
+        """The two ends of every changed edge, as vertex numbers of the new graph, with repetitions."""
         return np.concatenate([*self.changed.added, *map(self.changed.moved, self.changed.removed)])
 
     # --------------------------------------------------------------------------------------- I2

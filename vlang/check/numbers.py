@@ -1,4 +1,4 @@
-"""The types of functions of numbers and of conversions (language.md section 8)."""
+"""The types of conversions and of functions on numbers (language.md section 8)."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def word_for(reduction_name: str) -> str:
 
 
 def reduction(x: Expressions, node: t.Reduce, at: Sight) -> Value:
-    """The type and level of a reduction. Reports a reduction in a place where no reduction is allowed."""
+    """The type and level of a reduction. Reports a reduction that is in a forbidden place."""
     run = x.run
     if node.domain.kind == "group":
         around = of_group(x, node, at)
@@ -115,7 +115,7 @@ def _unnamed(x: Expressions, node: t.Reduce, at: Sight, edges: bool) -> None:
 
 
 def _head(text: str, item_: t.Node) -> t.Span:
-    """The span of a statement; for a `where`, the span of its first line up to the colon."""
+    """The span of a statement. The span of a `where` is its first line up to the colon."""
     if isinstance(item_, t.Where):
         end = text.index(":", item_.cond.span.end) + 1
         return t.Span(item_.span.start, end, item_.span.line, item_.span.column)

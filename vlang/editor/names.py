@@ -29,7 +29,7 @@ class Named:
 
     Attributes:
         symbol: the symbol that it stands for.
-        declaration: the name where it is declared; None for predefined names.
+        declaration: the occurrence of the name that declares it; None for predefined names.
         places: every place where the name occurs, in order, including its declaration.
     """
 

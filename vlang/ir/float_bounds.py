@@ -1,8 +1,9 @@
 """Bounds on the finite floats of a program, from the values of its inputs: which operations cannot overflow.
 
-A name that is written from other names has a bound that follows from theirs. Names that are written from each other,
-such as the distances of a shortest-path search, form a cycle. If each write adds at most a constant to the largest
-value of the cycle, the bound is that constant times the most writes that a run can make. Otherwise they have no bound.
+The bound of a name follows from the bounds of the names that it is written from. Names that are written from each
+other, such as the distances of a shortest-path search, form a cycle. If each write adds at most a constant to the
+largest value of the cycle, the bound is that constant times the most writes that a run can make. All other cycles have
+no bound.
 """
 
 from __future__ import annotations
@@ -240,7 +241,7 @@ def values_in(expr: f.Expr) -> Iterator[f.Expr]:
 
 
 def floating(type_: Type) -> bool:
-    """Whether a type is that of floats, or of vectors of floats."""
+    """Whether a type is a float type, or a type of vectors of floats."""
     item = type_.item if isinstance(type_, Vector) else type_
     return isinstance(item, Scalar) and item.floating
 
@@ -251,7 +252,9 @@ def items(type_: Type) -> tuple[Type, ...]:
 
 
 def _most(type_: Type) -> float:
-    """The largest finite value of a type, of its components or of its items; of items, that of the smallest float."""
+    """The largest finite value of a type. For a vector, this is the largest finite value of its components; for a
+    tuple, of its smallest float type.
+    """
     if isinstance(type_, Tuple):
         return min((_most(item) for item in type_.items if floating(item)), default=math.inf)
     item = type_.item if isinstance(type_, Vector) else type_

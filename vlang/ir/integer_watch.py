@@ -107,7 +107,7 @@ def _risky(expr: f.Expr, ranges: Ranges, actual: Actual = NOTHING) -> Iterator[f
 
 
 def _signed(type_: Type) -> Scalar | None:
-    """The type of a signed integer, or of the components of a vector of them; None for any other type."""
+    """The signed integer type of a value, or of the components of a vector; None for any other type."""
     kind = whole(type_)
     return kind.type if kind is not None and kind.type.kind == "int" else None
 

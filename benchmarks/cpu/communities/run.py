@@ -3,7 +3,8 @@
 Usage: `python benchmarks/cpu/communities/run.py [--quick] [--only grouped] [--rounds 5] [--threads 2]`.
 
 networkit, igraph and scipy are measured where they are installed. All sides get the same simple graph with weights, in
-their own form, and run in turn in one process; the results are compared first. A time is that of the whole call.
+their own form, and run alternately in one process. Their results are compared before the runs are timed. A measured
+time is the time of the whole call.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ from vlang import Graph
 
 
 def simple(given: Input) -> Graph:
-    """The graph of an input without loops and parallel edges; of parallel edges, the lightest one is kept."""
+    """The graph of an input without loops and parallel edges. Among parallel edges, the edge with the least weight is
+    kept.
+    """
     edges, n = given.graph.edges(), given.graph.n
     low, high = np.minimum(edges.src, edges.dst), np.maximum(edges.src, edges.dst)
     weight = np.asarray(edges.columns["weight"], np.float32)

@@ -1,4 +1,4 @@
-"""The works: for each, the call of vlang and that of the other side."""
+"""The workloads. A workload consists of a call of vlang and a call of the library that vlang is compared with."""
 
 from __future__ import annotations
 

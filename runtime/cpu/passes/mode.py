@@ -45,8 +45,8 @@ def should_notify(
 def notify_costs(costs: Costs | None, edges: int) -> tuple[float, float, float, float]:
     """Return the costs that `should_notify` compares, in nanoseconds; all are 0 if `costs` is None.
 
-    There are four costs: of an edge that notifies, of a listed row, of an edge pulled by a listed row, and of a full
-        pass over `edges` edges.
+    There are four costs: the cost of an edge that notifies, the cost of a listed row, the cost of an edge that a listed
+    row pulls, and the cost of a full pass over `edges` edges.
     """
     if costs is None:
         return 0.0, 0.0, 0.0, 0.0

@@ -33,7 +33,7 @@ def words_of(structures: Iterable[str], degree: int, vertices: int) -> int:
 
 
 def grouped_words(degree: int, words: str, keys: str) -> int:
-    """The size of the table of the groups of a vertex, in 64-bit words (vlang/emit/cpu/skeletons/groups.py).
+    """The number of 64-bit words in the table that holds the groups of a vertex (vlang/emit/cpu/skeletons/groups.py).
 
     `words` is the number of words of a group. `keys` is the largest number of groups, or "0" or "vertices" for the
     number of edges.

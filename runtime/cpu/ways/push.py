@@ -101,7 +101,9 @@ class Push(CpuWay):
         return (*super().directions(loop), *pushed_directions(loop))
 
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
-        """The bytes of two queues and a bit per vertex; if the edges are on disk, the bytes of bitmaps."""
+        """The bytes that the loop needs. If the edges are in memory, the loop needs two queues and a bit per vertex; if
+        they are on disk, it needs bitmaps.
+        """
         if shape.streamed:
             return 4 * shape.n // 8
         return 16 * (shape.n + shape.m // WALK_EDGES + (threads + 1) * WALK_RESERVED) + shape.n // 8

@@ -52,7 +52,7 @@ class Supersteps(CpuWay):
         return (*super().directions(loop), *(stage.notify for stage in loop.stages if stage.notify is not None))
 
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
-        """The bytes of a list of vertices and of marks, for each pass that may skip vertices."""
+        """For each pass that may skip vertices, the bytes of a list of vertices and the bytes of marks."""
         return 9 * shape.n * sum(stage.notify is not None for stage in loop.stages)
 
     def optional(self, loop: LoopSpec, shape: Shape) -> int:

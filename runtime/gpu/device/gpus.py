@@ -159,7 +159,7 @@ def free_memory(runtime: Any, index: int) -> int:
 
 
 def _memory(runtime: Any, index: int) -> tuple[int, int]:
-    """The bytes of free memory and of total memory of a GPU."""
+    """The free memory and the total memory of a GPU, in bytes."""
     try:
         before = runtime.getDevice()
         if before == index:

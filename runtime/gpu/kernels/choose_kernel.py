@@ -200,7 +200,7 @@ def _refused(name: str, stage: GpuStage, shared: int) -> str:
 
 
 def _timeless(name: str, stage: GpuStage) -> bool:
-    """Return whether the bits of a result are independent of the timing of threads."""
+    """Return whether a result has the same bits however its threads are timed."""
     return name != "edge" or stage.exact
 
 

@@ -71,8 +71,8 @@ def sweep_slices(
 ) -> None:
     """Call `launch` for every slice. Later work on the default stream waits for all slices.
 
-    The kernels that read rows in place need no copies, and are launched first, unless tasks have an order. Then the
-    other pages are copied while the CPU gathers rows.
+    The kernels that read rows in place need no copies, and are launched first, unless tasks have an order. The
+    remaining pages are copied while the CPU gathers rows.
 
     Args:
         topology: the adjacency, which may be resident even though another direction that the loop reads is streamed.

@@ -220,8 +220,8 @@ class Topology:
     ) -> None:
         """Call `launch` for every page, or for the pages of a transfer. `launch` queues kernels.
 
-        The order of pages is not fixed, unless `transfer` has one. Each page, or task of `transfer` with the row of its
-        first page, is processed in the stream of its copies; resident pages in that of the caller, which then waits.
+        The order of pages is not fixed, unless `transfer` has one. A page, or a task of `transfer` with the row of its
+        first page, runs in the stream of its copies. Resident pages run in the caller's stream, which then waits.
 
         Args:
             name: the name of the `Use`.
@@ -364,7 +364,8 @@ class Topology:
 
     @property
     def beside(self) -> Stream | None:
-        """The stream for kernels over pages that need no copies; None, the default one, if all edges are resident."""
+        """The stream for kernels over pages without copies; None (the default stream) if all edges are resident.
+        """
         return None if self.resident else self._cached
 
     def borrow(self, number: int) -> tuple[Slot, Stream]:

@@ -83,7 +83,8 @@ class Transfer:
         direct: the pages that kernels read directly from host memory.
         packed: the pages whose active rows the CPU gathers.
         tasks: the pages `whole` as tasks, of which each is one launch; () for a task for each page.
-        ordered: whether the tasks are processed in their order; otherwise those on the device come first.
+        ordered: whether the tasks are processed in their order; otherwise tasks whose pages are on the device come
+            first.
     """
 
     whole: tuple[int, ...]

@@ -56,7 +56,7 @@ class BitmapWay(PushWay):
         return True
 
     def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
-        """The sizes in bytes of the bitmaps and of the queue of a part."""
+        """The bytes that the bitmaps and the queue of a part need."""
         (stage,) = loop.stages
         yield _sizes(n, len(sides[OPPOSITE[stage.domain or "in"]]))
 

@@ -1,4 +1,4 @@
-"""Runs a loop with a single pass that pushes: many supersteps per launch, and full passes where they are cheaper."""
+"""Runs a loop with a single pass that pushes: many supersteps per launch, and full passes if these are cheaper."""
 
 from __future__ import annotations
 

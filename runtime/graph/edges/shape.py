@@ -78,7 +78,7 @@ class Shape:
         return -math.inf, math.inf
 
     def entries(self, kind: str) -> int:
-        """The number of entries of the adjacency of a direction."""
+        """The number of entries that the adjacency of a direction has."""
         return self.m * (2 if kind == "both" and self.directed else 1)
 
     def kept(self, kind: str) -> str:

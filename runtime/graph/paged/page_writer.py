@@ -340,7 +340,7 @@ class PageWriter:
         filling.page += 1
 
     def _inside(self, page: int) -> int:
-        """The number of edges of the first vertex of a page that lie in earlier pages."""
+        """The number of edges that the first vertex of a page has in earlier pages."""
         filling = self._filling
         assert filling is not None
         d, first = filling.directory, filling.directory.firsts[page]

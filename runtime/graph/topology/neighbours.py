@@ -1,4 +1,4 @@
-"""Simple undirected neighbour lists, and the number of common neighbours of the two ends of each edge.
+"""Simple undirected neighbour lists and, for each edge, the number of common neighbours of its two ends.
 
 The neighbours of the end with the higher degree are marked in a bitmap; then each neighbour of the other end is looked
 up. Therefore the cost of an edge is the smaller of the two degrees, and the cost of all M edges is O(M^1.5) (Chiba,
@@ -52,7 +52,7 @@ def simple_neighbours(both: Adjacency, threads: int) -> Neighbours:
 
 
 def common_neighbours(both: Adjacency, adjacency: Adjacency, threads: int) -> NDArray[np.uint32]:
-    """The number of common neighbours of the two ends of every entry of `adjacency`, uint32[entries].
+    """For every entry of `adjacency`, the number of common neighbours of its two ends, uint32[entries].
 
     `both` is the adjacency of kind "both" of the same graph.
     """

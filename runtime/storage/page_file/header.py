@@ -272,7 +272,7 @@ def _text(value: float) -> str:
 
 
 def bounds(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
-    """The (least, greatest) bounds of the union of two parts of a column; NaN if either part has a NaN."""
+    """The (least, greatest) bounds of two joined parts of a column; NaN if either part has a NaN."""
     if any(map(math.isnan, (*one, *other))):
         return math.nan, math.nan
     return min(one[0], other[0]), max(one[1], other[1])

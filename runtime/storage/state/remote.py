@@ -1,4 +1,4 @@
-"""Arrays outside of host memory, such as on a GPU, which are copied straight to the place where they are needed."""
+"""Arrays outside of host memory, such as on a GPU, which are copied straight to their destination."""
 
 from __future__ import annotations
 

@@ -8,7 +8,8 @@ of a kernel, so that workers interleave inside every update of a shared word. Ea
 with several workers. Each program must give the same bits as a pull by one worker. With --plant, an atomic operation of
 the kernels is first replaced by plain accesses; then the result of some run must differ.
 
-The module runs in its own process with its own cache, because its machine code differs from that of ordinary runs.
+The module runs in its own process with its own cache, because its machine code differs from the machine code of
+ordinary runs.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""For every superstep, the history has the bytes and pages that were moved to the device, and those that were read in
-place.
+"""For every superstep, the history has the bytes and pages that were moved to the device, and the bytes and pages that
+were read in place.
 """
 
 from __future__ import annotations

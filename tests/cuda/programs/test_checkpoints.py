@@ -63,7 +63,8 @@ def test_a_run_stopped_again_and_again(case: str, tmp_path: Path, monkeypatch: p
 
 
 def test_another_kind_of_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run over integers goes on where it was not begun, and one over floats is refused there."""
+    """A run over integers may continue on another kind of device than it began on; a run over floats may not.
+    """
     written_at_once(monkeypatch)
     graph = graph_of("reach")
     with emulated(lanes=64):

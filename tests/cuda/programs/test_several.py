@@ -77,8 +77,8 @@ def assert_same(first: Result, again: Result) -> None:
 
 @pytest.mark.parametrize("name", APPROXIMATE)
 def test_the_same_bits_as_on_one_gpu(name: str) -> None:
-    """The bits are the same as on one GPU, although ranges of vertices end inside of blocks of a reduction. The order
-    within strips of a warp, long rows and sums does not change.
+    """The bits are the same as on one GPU, although a range of vertices may end inside a block of a reduction. The
+    order within strips of a warp, long rows and sums does not change.
     """
     for graph, kernel, device in (("wide", "auto", THREE), ("skewed", "warp-segmentation", TWO), ("long", "auto", TWO)):
         asked: dict[str, Any] = {"deterministic": True, "max_rounds": 3, "kernel": kernel, "mode": "pull"}

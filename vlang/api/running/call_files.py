@@ -65,7 +65,7 @@ def call_form(program: Program, call: Call) -> Form:
 
 
 def _page_file(graph: Graph) -> Path:
-    """The page file of a graph; for a graph in memory, a file that exists as long as the graph object.
+    """The page file of a graph. For a graph in memory, this is a file that exists as long as the graph object.
 
     Raises DiskError, and BindError for a graph whose rows have an order that page files do not support.
     """

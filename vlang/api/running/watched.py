@@ -1,4 +1,4 @@
-"""The values that a call tests for infinities: those that its inputs do not rule out."""
+"""The values that a call tests for infinities. A value is tested unless the inputs of the call rule out infinities."""
 
 from __future__ import annotations
 

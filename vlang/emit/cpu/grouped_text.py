@@ -1,7 +1,7 @@
 """The code of grouped gathers on a CPU: it adds each edge to the entry of its key, and reduces at the end of a row.
 
 The group of the last edge is kept in registers (`held`), because neighbours often have the same key. An edge with
-another key stores the accumulators of that group, and loads those of its own.
+another key stores the accumulators of the held group, and loads the accumulators of its own group.
 """
 
 from __future__ import annotations
@@ -111,7 +111,8 @@ class GroupTable:
         return self.packed(after)
 
     def merged(self, writer: Writer, d: NumbaDialect, at: str, back: str) -> tuple[str, ...]:
-        """The accumulators of a group: those of earlier segments, merged with those of the last one.
+        """The accumulators of a group: the accumulators of earlier segments, merged with the accumulators of the last
+        segment.
 
         Args:
             writer: receives the lines.
@@ -126,7 +127,7 @@ class GroupTable:
 
     def parted(self, writer: StageWriter, d: NumbaDialect) -> list[str]:
         """Lines that begin segment `number` of a long row: they put the accumulators of all groups aside, merged with
-        those of the segments before.
+        the accumulators of earlier segments.
         """
         n, grouped = self.number, self.grouped
         if not grouped.segmented:

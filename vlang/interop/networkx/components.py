@@ -82,7 +82,7 @@ def is_tree(G: VlangGraph) -> bool:
 def is_forest(G: VlangGraph) -> bool:
     """Same result and arguments as for `networkx.is_forest`.
 
-    A graph is a forest if and only if its number of edges is its number of nodes minus its number of components.
+    A graph with n nodes and c components is a forest if and only if it has n - c edges.
     """
     _require_nodes(G)
     return G.number_of_edges() == len(G) - _number(_weak(G))

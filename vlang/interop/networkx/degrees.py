@@ -73,7 +73,8 @@ def _centrality(G: VlangGraph, kind: str) -> dict[Any, float]:
 
 
 def _degree(G: VlangGraph, kind: str) -> NDArray[np.int64]:
-    """The degree of each node, int64[nodes]. As in NetworkX, all parallel edges count, and undirected self-loops twice.
+    """The degree of each node, int64[nodes]. All parallel edges count, and undirected self-loops count twice, as in
+    NetworkX.
 
     Args:
         kind: "in", "out" or "in+out"; ignored for an undirected graph.

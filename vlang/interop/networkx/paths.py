@@ -158,7 +158,7 @@ def _between(G: VlangGraph, source: Any, target: Any, weight: Hashable | None, m
 
 
 def _depths(G: VlangGraph, place: int, backwards: bool = False) -> NDArray[np.int64]:
-    """The number of hops from a node to each node, int64[nodes]; -1 where there is no path.
+    """The number of hops from a node to each node, int64[nodes]; -1 for a node without a path.
 
     Args:
         backwards: whether to count the hops of the paths to the node instead.
@@ -187,7 +187,9 @@ def _weighted(
 
 
 def _lengths(G: VlangGraph, starts: list[int], weight: Hashable, backwards: bool = False) -> NDArray[np.float64]:
-    """The length of the shortest path from any of the start nodes to each node; infinite where there is no path."""
+    """The length of the shortest path from any of the start nodes to each node; the length is infinite if there is no
+    path.
+    """
     _require_lengths(G, weight)
     graph = G.nearest(weight, backwards)
     if len(starts) == 1:

@@ -164,7 +164,7 @@ class _Tests:
         return f.rebuild(value, tuple(children)) if children else value
 
     def _terms(self, reduce: f.Reduce, span: Span) -> Iterator[f.Statement]:
-        """Yield the tests of the terms and of the default of a reduction over edges."""
+        """Yield the tests for a reduction over edges: the tests of its terms and of its default."""
         span = reduce.span or span
         least = reduce.alike(U32, "min", _NONE, _active(reduce))
         if reduce.group is not None:

@@ -323,7 +323,7 @@ class Program:
         texts: The parameters that stand for names in the text, which binding supplies: name of the parameter -> text.
         later: The contracts about values that the program computes, by the name of the `let` in `body` that has the
             value of the condition. The contracts of a `let` are checked where the `let` is.
-        compared: The parameters among `texts`, and those of type category, that are only compared by == and !=.
+        compared: The parameters that are only compared by == and !=, if they are in `texts` or have the type category.
     """
 
     name: str

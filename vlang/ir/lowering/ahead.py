@@ -1,8 +1,8 @@
 """Moves reads of single vertices' values out of loops that cannot change them.
 
 Lowering turns `q.f` inside a reduction into a `let` before the statement. Inside a loop that writes neither f nor q,
-the value is the same in every superstep, so the `let` goes before the loop. Then the rules of the loop need not assume
-that the value changes (rules A, N and P).
+the value is the same in every superstep, so the `let` goes before the loop. As a result, the rules of the loop need not
+assume that the value changes (rules A, N and P).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def before_loop(body: Body, made: Collection[str], own: str = "") -> tuple[list[
 
 
 def _assigned(statement: f.Statement) -> tuple[str, ...]:
-    """The fields and names of graph values that a statement assigns, without those that its block assigns."""
+    """The fields and names of graph values that a statement assigns itself; assignments in its block do not count."""
     if isinstance(statement, f.Apply):
         return statement.fields
     if isinstance(statement, (f.InitField, f.InitGlobal, f.ForVertices, f.ForRange)):

@@ -118,7 +118,7 @@ def context_of(program: f.Program, loop: f.Repeat) -> Context:
 
 
 def beyond_edges(ctx: Context) -> Verdict | None:
-    """The refusal of every rule about neighbours in a loop that also gathers along pointers; The result is None for other loops.
+    """The refusal of every rule about neighbours in a loop that also gathers along pointers; None for other loops.
 
     A gather along pointers reads the vertices whose field names this vertex. The vertices that point to a vertex are
     found anew whenever the field has changed.

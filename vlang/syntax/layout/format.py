@@ -198,7 +198,7 @@ def _in_first_line(row: Row, index: int | None) -> int | None:
 
 
 def _find(row: Row, kinds: frozenset[str], start: int = 0) -> int | None:
-    """The index of the first piece of these kinds outside of brackets; None if there is none."""
+    """The index of the first piece outside of brackets whose kind is in `kinds`; None if there is no such piece."""
     return next((i for i, p in enumerate(row.pieces) if i >= start and p.kind in kinds and p.depth == 0), None)
 
 

@@ -1,4 +1,4 @@
-"""A row of a table of lines of other languages (see `habits.py`)."""
+"""A row of a table that lists lines of other languages (see `habits.py`)."""
 
 from __future__ import annotations
 

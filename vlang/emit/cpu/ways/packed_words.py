@@ -45,7 +45,7 @@ class Words:
         return [f"old = {self.pointer}[{v}]"]
 
     def place(self, v: str) -> str:
-        """Code of the index of the first word of a vertex, which holds its first part."""
+        """Code of an index: the first word of a vertex, which holds its first part, has this index."""
         return f"2 * {v}" if self.count == 2 else v
 
     def first(self) -> str:
@@ -73,7 +73,7 @@ class Words:
         return f"replace({self.pointer}, {v}, old, new)"
 
     def stored(self, v: str) -> list[str]:
-        """Lines that store `new` and `newer` without atomics, where no other worker writes."""
+        """Lines that store `new` and `newer` without atomics, for places to which no other worker writes."""
         if self.count == 2:
             return [f"{self.pointer}[2 * {v}] = new", f"{self.pointer}[2 * {v} + 1] = newer"]
         return [f"{self.pointer}[{v}] = new"]
