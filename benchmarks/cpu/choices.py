@@ -96,7 +96,7 @@ def read(name: str) -> Graph | None:
 
 
 def measured(name: str, program: Program, graph: Graph, label: str, rounds: int, threads: int) -> Cell:
-    """Run all ways of a cell in turn. Raises AssertionError if their results differ.
+    """Run all ways of a cell alternately. Raises AssertionError if their results differ.
 
     Args:
         name: the name of the program.

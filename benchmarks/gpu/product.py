@@ -2,12 +2,13 @@
 
 Usage: `python benchmarks/gpu/product.py [--graphs rmat22,grid2000,...] [--quick]`.
 
-For each graph the script measures three contestants in turn, in one process and on one device. The first is the product
-of the matrix of weights (CSR, f32) and a vector by cuSPARSE, called through CuPy. The second is a vlang program that
-only computes this product (`PRODUCT`). The third is a sweep of PageRank. The results of both products are compared
-first. The script prints one line of milliseconds for each graph: cuSPARSE, the program, and their ratio; PageRank and
-its bound; and the time of the gathers of all edges. The bound of PageRank is the product by cuSPARSE plus two passes
-over the vertices. A pass over the vertices reads and writes 4 bytes per vertex at the measured rate of copies.
+For each graph the script measures three contestants, one after the other, in one process and on one device. The first
+is the product of the matrix of weights (CSR, f32) and a vector by cuSPARSE, called through CuPy. The second is a vlang
+program that only computes this product (`PRODUCT`). The third is a sweep of PageRank. The results of both products are
+compared first. The script prints one line of milliseconds for each graph: cuSPARSE, the program, and their ratio;
+PageRank and its bound; and the time of the gathers of all edges. The bound of PageRank is the product by cuSPARSE plus
+two passes over the vertices. A pass over the vertices reads and writes 4 bytes per vertex at the measured rate of
+copies.
 
 Results are written to benchmarks/results (not with --quick).
 """

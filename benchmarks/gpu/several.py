@@ -103,7 +103,7 @@ def once(variant: Variant, call: Call) -> Result:
 
 
 def measure(work: str, given: inputs.Input, devices: str, repeats: int, page: int) -> Iterator[Variant]:
-    """Check the results of a workload's variants, and time the variants in turn."""
+    """Check the results of a workload's variants, and time the variants alternately."""
     found = variants(work, devices)
     wanted: Result | None = None
     alive = []

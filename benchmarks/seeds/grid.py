@@ -3,8 +3,8 @@
 A cell of the grid is a program, a graph, and a residency: all edges that the program reads are on the GPU, or a quarter
 of them. All policies that can run the cell run it alternately, with the same memory. The cell has the median time of
 each policy, and the time of `auto` divided by the time of the best policy. `auto` should be within 1.15 of the best in
-95 % of the cells, and never above 1.3. A policy runs only once if its first run takes three times as long as the first
-run of the best policy. Needs a GPU.
+95 % of the cells, and never above 1.3. A policy runs only once if its first run takes more than three times as long as
+the first run of the best policy. Needs a GPU.
 """
 
 from __future__ import annotations

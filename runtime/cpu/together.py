@@ -55,7 +55,8 @@ class Group:
     Args:
         graph: the graph of all runs, in memory.
         runs: the number of runs, at most WIDTH.
-        threads: the number of worker threads of kernels, which all runs use in turn; None for all processors.
+        threads: the number of worker threads of kernels, which all runs use one after the other; None for all
+            processors.
     """
 
     def __init__(self, graph: Graph, runs: int, threads: int | None) -> None:

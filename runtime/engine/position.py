@@ -111,7 +111,7 @@ class Position:
 
 
 def walk(saved: object, steps: Sequence[Step]) -> list[tuple[Block, Step | None]]:
-    """The blocks of a saved position, each with its step in a plan. For a list, the step is None.
+    """The blocks of a saved position, and for each block its step in a plan. For a list, the step is None.
 
     `saved` comes from `Position.saved`, and `steps` are the steps of the plan. Raises ValueError if the plan does not
     have the position.

@@ -1,8 +1,8 @@
 """The plan: the only interface between the language and the engine.
 
-The compiler produces a *plan*: steps in the order of the run, each with its kernels and with the arrays that it reads
-and writes. The engine allocates the arrays, stores their addresses in a *frame* and launches the kernels. The engine
-does not depend on the syntax, and the language does not depend on pages.
+The compiler produces a *plan*: steps in the order of the run. A step has its kernels, and the arrays that it reads and
+writes. The engine allocates the arrays, stores their addresses in a *frame* and launches the kernels. The engine does
+not depend on the syntax, and the language does not depend on pages.
 
 A frame is an array of 64-bit slots: addresses and scalars. The engine reserves the first slots (SLOT_...); `Plan.slots`
 names the other slots:

@@ -9,7 +9,7 @@ __all__ = ["TogetherSpec"]
 
 @dataclass(frozen=True)
 class TogetherSpec:
-    """A pass that adds one value of every neighbour, and nothing else.
+    """A pass that only adds up one value of every neighbour.
 
     Attributes:
         values: the slot of the values, one per vertex: a field or messages.

@@ -128,7 +128,7 @@ def undisturbed(case: str) -> tuple[Result, float]:
 
 
 def main(kills: int, seed: int) -> None:
-    """Kill runs of all cases in turn, `kills` times in total, and print what happened."""
+    """Kill runs of all cases, one case after the other, `kills` times in total. Print what happened."""
     draw, done, runs, going, resumed = random.Random(seed), 0, 0, 0, 0
     windows.WINDOW = 64  # so small that vertex arrays of small graphs have several windows
     print(f"seed {seed}", flush=True)

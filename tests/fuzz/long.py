@@ -1,8 +1,8 @@
 """Test many random programs: `python -m tests.fuzz.long --count 2000 --seed 7 --results FILE`.
 
-Programs are drawn in chunks, each with its own seed. Each completed chunk is a line of FILE, so that a stopped run
-continues with the next chunk. Each program runs on five graphs with two sets of CPU options. Every eighth program has
-64 bits, and every 25th program also runs on an emulated GPU. A failing case is made smaller and saved next to FILE.
+Programs are drawn in chunks, and each chunk has its own seed. Each completed chunk is a line of FILE, so that a stopped
+run continues with the next chunk. Each program runs on five graphs with two sets of CPU options. Every eighth program
+has 64 bits, and every 25th program also runs on an emulated GPU. A failing case is made smaller and saved next to FILE.
 """
 
 from __future__ import annotations

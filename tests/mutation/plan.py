@@ -2,8 +2,8 @@
 the first run.
 
 For every mutation an operator is drawn first, and then one of its sites, so that frequent operators do not crowd out
-the others. The tests of a file are in the first row of TESTS whose path is a prefix of the file's path. The tests run
-in this order until a test fails.
+other operators. The tests of a file are in the first row of TESTS whose path is a prefix of the file's path. The tests
+run in this order until a test fails.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def drawn(root: Path, seed: int = SEED) -> list[Site]:
 
 
 def _sites(root: Path, area: Area) -> dict[str, list[Site]]:
-    """Return the sites of an area by operator, each list in the order of paths."""
+    """Return the sites of an area by operator. The sites of an operator are in the order of paths."""
     found: dict[str, list[Site]] = {name: [] for name in area.operators}
     paths = sorted({path for pattern in area.files for path in root.glob(pattern)})
     for path in paths:

@@ -154,7 +154,7 @@ def _mode(values: list[int]) -> int:
 
 
 def _mode_of_vertices(values: list[int]) -> int:
-    """Return the mode of vertices. As for `min`, `none` wins only if there is no vertex."""
+    """Return the mode of vertices. The value `none` wins only if there is no vertex, as for `min`."""
     found = _mode([v if v >= 0 else _NONE for v in values])
     return -1 if found == _NONE else found
 

@@ -21,7 +21,7 @@ __all__ = ["checked_values", "defaults_of", "described_parameters", "missing", "
 
 
 def defaults_of(checked: Checked) -> dict[str, int | None]:
-    """The constants of a program by name, each with its default; None if a value must be given."""
+    """The default of each constant of a program, by name; None if a value must be given."""
     return {} if checked.written is None else constants_of(checked.written)
 
 

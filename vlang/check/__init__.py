@@ -57,8 +57,8 @@ def problems_of(file: t.File, precision: int = 32, broken: frozenset[str] = froz
                 values: Mapping[str, int] | None = None) -> tuple[Checked | None, tuple[Problem, ...]]:
     """The tables of a program (None if a problem is an error), and all of its problems.
 
-    A program with constants is checked twice: for all values of the constants, and for one value of each. The function
-    returns the tables of the second check, for a tree with literals in place of the constants.
+    A program with constants is checked twice: for all values of the constants, and for one value of each constant. The
+    function returns the tables of the second check, for a tree with literals in place of the constants.
 
     Args:
         file: the tree.

@@ -1,8 +1,8 @@
 """Limits on the size of expressions after functions have been inlined (V402).
 
-The IR has no calls of a `fn`: each call is replaced by the body. Ten functions, each of which calls the one before it
-twice, expand to 1,024 calls. Therefore sizes are computed from the sizes of the called functions, without expanding
-them.
+The IR has no calls of a `fn`: each call is replaced by the body. Ten functions, each of which calls the previous
+function twice, expand to 1,024 calls. Therefore sizes are computed from the sizes of the called functions, without
+expanding them.
 """
 
 from __future__ import annotations

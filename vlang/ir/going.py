@@ -107,9 +107,9 @@ def _judge(
 def _heeds_both(fact: LoopFacts) -> bool:
     """Whether activity depends on the size of a change, not on its sign.
 
-    The default activation depends on the size only, and so does a condition in which `abs(change(x))` is compared with
-    a value that is constant in the loop. For a vector, the largest component or the sum of the components may be
-    compared.
+    The default activation depends only on the size. The same holds for a condition in which `abs(change(x))` is
+    compared with a value that is constant in the loop. For a vector, the largest component or the sum of the components
+    may be compared.
     """
     activate = fact.loop.activate
     if activate is None or fact.default_activation:

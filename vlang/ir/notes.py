@@ -36,7 +36,8 @@ class Place:
         type: The type of the value.
         vertices: Whether the statement has a value for each vertex, rather than one for the graph.
         hidden: Whether a field of a block, or a `let`, holds the value or is computed from it.
-        terms: Whether the note tells of terms that are finite, rather than of operands.
+        terms: Whether the note says that the terms of the value are finite; otherwise it says that its operands are
+            finite.
     """
 
     note: str

@@ -37,7 +37,8 @@ class Rule(Generic[T]):
 
 
 def check_rules(rules: Iterable[Rule[T]], form: T, name: str) -> None:
-    """Raise InternalError with the sentence of every rule that is broken, and the first place of each."""
+    """Raise InternalError with the sentence of every rule that is broken, and the first place where the rule is broken.
+    """
     found = [f"  {rule.sentence}\n    {place}" for rule in rules for place in list(rule.broken(form))[:1]]
     if found:
         raise InternalError(f"{name}: the compiler broke its own rules; this is a bug in vlang, please report it with "

@@ -27,7 +27,7 @@ _COMPUTED: Mapping[str, Callable[[int, int], int]] = {
 
 
 def constants_of(file: t.File) -> dict[str, int | None]:
-    """The constants of a program by name, each with its default; None for a constant without a correct default."""
+    """The default of each constant of a program, by name; None for a constant without a correct default."""
     return {param.name: _default(param) for param in file.params
             if param.type is not None and param.type.kind == "const"}
 

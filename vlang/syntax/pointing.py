@@ -35,7 +35,7 @@ def conjuncts(cond: t.Expr | None) -> Iterator[t.Expr]:
 
 
 def equalities(node: t.Reduce) -> list[tuple[t.Compare, t.Member]]:
-    """The conjuncts `v.f == self` of a reduction over vertices, each with its side `v.f`."""
+    """The conjuncts `v.f == self` of a reduction over vertices, and for each conjunct its side `v.f`."""
     if node.domain.kind not in ("vertices", "set"):
         return []
     found: list[tuple[t.Compare, t.Member]] = []

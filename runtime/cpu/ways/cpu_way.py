@@ -45,7 +45,7 @@ class CpuWay(ABC):
     """An execution way: a method of running a loop on the CPU (a `vlang.runtime.engine.way.Way`).
 
     Only the list of ways refers to single ways by name. The code that prepares, runs and explains loops iterates over
-    this list, and so do chaos runs.
+    this list. Chaos runs do so, too.
 
     Attributes:
         name: the name of this way in vlang/emit, and the key of its data in `StageSpec.ways`.

@@ -1,6 +1,6 @@
 """The edges of one direction on a GPU: resident if they fit, otherwise streamed page by page while kernels run.
 
-Tables (offsets, long vertices, row blocks, shards, rows) stay on the device, and so do the edges if they fit. If the
+Tables (offsets, long vertices, row blocks, shards, rows) stay on the device. Edges stay there, too, if they fit. If the
 edges do not fit, device memory is divided into slots of one page each. Pages are copied into slots from page-locked
 host memory, and stay there until they are evicted. Kernels over few vertices may read other pages directly from host
 memory. Edges on disk are read into page-locked buffers (`vlang.runtime.gpu.topology.sides`), and copied page by page as
@@ -364,8 +364,7 @@ class Topology:
 
     @property
     def beside(self) -> Stream | None:
-        """The stream for kernels over pages without copies; None (the default stream) if all edges are resident.
-        """
+        """The stream of kernels over pages without copies; None (the default stream) if all are resident."""
         return None if self.resident else self._cached
 
     def borrow(self, number: int) -> tuple[Slot, Stream]:

@@ -79,7 +79,7 @@ class PartsShare(TextParts):
 
 
 class _Body(TextFile):
-    """The bytes `begin` to `end` - 1 of a file, as a text of its own."""
+    """The bytes `begin` to `end` - 1 of a file, which are read as a separate text."""
 
     def __init__(self, path: Path, begin: int, end: int) -> None:
         self._begin, self._end = begin, end

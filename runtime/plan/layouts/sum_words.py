@@ -1,6 +1,6 @@
 """The layout of the table, SUM_WORDS words, for supersteps that push sums (runtime/cpu/ways/sums.py, skeleton `sums`).
 
-The table begins with two page rows, each for a whole adjacency with u64 offsets; vertices push along the first
+The table begins with two page rows. A page row covers a whole adjacency with u64 offsets. Vertices push along the first
 adjacency. After the page rows, the table contains addresses and numbers.
 """
 

@@ -134,7 +134,9 @@ def _copy(files: _Files, name: str, shown: str, target: str) -> None:
 
 @contextmanager
 def _failures(url: str) -> Iterator[None]:
-    """A context that turns every exception of a file system into DiskError, because each library raises its own."""
+    """A context that turns every exception of a file system into DiskError, because each library raises exceptions of
+    its own.
+    """
     try:
         with readable(url):
             yield

@@ -39,8 +39,8 @@ def values(kind: str, n: int, seed: int = SEED) -> Array:
 
 
 class Body:
-    """The text of a program of consecutive gathers, each with its own output. Some gathers have `if`, and some have
-    `default`.
+    """The text of a program of consecutive gathers. Each gather has its own output. Some gathers have `if`, and some
+    have `default`.
     """
 
     def __init__(self, *declarations: str) -> None:

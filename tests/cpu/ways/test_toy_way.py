@@ -85,7 +85,7 @@ class Plod(CpuWay):
         return "" if "plod" in stages[0].ways else stages[0].refused["plod"]
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
-        """Return the role of the one kernel of this way."""
+        """Return the role of the only kernel of this way."""
         return frozenset({"plod"})
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Loop | None:

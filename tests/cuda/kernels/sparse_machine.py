@@ -189,7 +189,7 @@ class SampleMachine:
         return Transfer(tuple(range(self.topologies[kind].pages)))
 
     def over_pages(self, kind: str, stage: StageSpec | None, transfer: Transfer, launch: OnePage) -> None:
-        """Launch a kernel once per page, each launch in a separate stream."""
+        """Launch a kernel once per page. Every launch has a separate stream."""
         begin = self.device.record()
         for page in transfer.whole:
             stream = self.device.stream()
@@ -213,7 +213,7 @@ class SampleMachine:
     def over_slices(
         self, kind: str, stage: StageSpec | None, sliced: Sliced, launch: OneSlice, again: Loaded | None = None
     ) -> None:
-        """Launch a kernel once per page, each launch in a separate stream."""
+        """Launch a kernel once per page. Every launch has a separate stream."""
         assert again is None
         rows, begin = self.topologies[kind].rows, self.device.record()
         for (page, *_), piece in [*sliced.tasks.items(), ((0,), sliced.rest)]:

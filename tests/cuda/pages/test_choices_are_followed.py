@@ -38,8 +38,8 @@ class Noted(Topology):
 def test_pages_are_copied_in_turn_by_all_streams(
     streams: int | None, used: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All streams copy pages in turn. Memory has two slots, so at most two streams are used for copies; cached pages
-    have another stream.
+    """All streams copy pages, one stream after the other. Memory has two slots, so at most two streams are used for
+    copies; cached pages have another stream.
     """
     monkeypatch.setattr(full_passes, "Topology", Noted)
     monkeypatch.setattr(Noted, "seen", [])

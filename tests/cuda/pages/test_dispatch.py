@@ -1,4 +1,5 @@
-"""The CPU takes some pages of a full pass while the GPU processes the others: results, splits, notes and refusals."""
+"""The CPU takes some pages of a full pass while the GPU processes the other pages: results, splits, notes and refusals.
+"""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def verify_soft_reach(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_betweenness(graph: RefGraph, params: Params, result: Result) -> None:
-    """Compare with NetworkX on the directed graph. As in the program, both directions of a pair count."""
+    """Compare with NetworkX on the directed graph. The two directions of a pair both count, as in the program."""
     made = nx.from_scipy_sparse_array(sparse(graph), create_using=nx.DiGraph)
     score = nx.betweenness_centrality_subset(made, params["sources"], range(graph.n))
     near_to(result["score"], params.get("scale", 1) * np.array([score[v] for v in range(graph.n)]), "score", atol=1e-3)

@@ -44,8 +44,8 @@ def check_run(program: f.Program, given: frozenset[str], graph: Graph, run: Call
 def _refuse_sums(program: f.Program, graph: Graph) -> None:
     """Raise BindError if the program reads `weight(a, b)` of a field with infinite values.
 
-    The value `weight(a, b)` is a sum over edges. If one of its terms is infinite, a test of the sum cannot tell this
-    from an overflow.
+    The value `weight(a, b)` is a sum over edges. If one of its terms is infinite, a test of the sum cannot distinguish
+    this from an overflow.
     """
     for statement in statements(program.body):
         for op in (part for expr in expressions(statement) for part in f.walk(expr) if isinstance(part, f.Op)):

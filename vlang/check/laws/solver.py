@@ -88,7 +88,7 @@ class _Query:
         return self.body.joined(self.node, left, right, self.type)
 
     def answer(self) -> Found:
-        """Check the laws one after the other, up to the first one that z3 does not prove."""
+        """Check the laws one after the other, up to the first law that z3 does not prove."""
         a, b, c = self.operands
         identity = self.terms.fit(self.body.value(self.node.identity, {}), self.type)
         differ = self.terms.differ

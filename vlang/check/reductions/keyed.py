@@ -48,7 +48,7 @@ def misplaced_edge(x: Expressions, node: t.Call) -> bool:
 
 
 def picks(run: Run, node: t.Reduce) -> bool:
-    """Whether a reduction is the `pick` of the language, not one that the program declares."""
+    """Whether a reduction is the `pick` of the language, and not a reduction that the program declares."""
     symbol = run.root.find(PICK)
     return node.name == PICK and (symbol is None or symbol.kind not in ("reduction", "function"))
 

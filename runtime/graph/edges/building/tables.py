@@ -95,7 +95,7 @@ class TokenTable:
         return int(self._state[_USED])
 
     def encoded(self) -> bytes:
-        """The distinct texts by number, each followed by a line end."""
+        """The distinct texts by number. A line end follows each text."""
         return self._arena[: self.nbytes].tobytes()
 
     def texts(self) -> NDArray[Any]:

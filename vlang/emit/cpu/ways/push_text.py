@@ -146,7 +146,7 @@ def sender_function(
 
 
 def _of_senders(writer: StageWriter) -> dict[f.Expr, f.Gather]:
-    """The largest expressions that depend only on the sender, each with a gather that reads it."""
+    """The largest expressions that depend only on the sender, and for each expression a gather that reads it."""
     found: dict[f.Expr, f.Gather] = {}
     for gather in writer.stage.gathers:
         for place in (gather.reduce.body, gather.reduce.cond):

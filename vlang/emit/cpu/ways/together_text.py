@@ -1,8 +1,8 @@
 """Passes whose sums over the edges may be shared by several runs (vlang.runtime.cpu.together).
 
 A pass that runs may share adds up one field or message per edge, so that runs differ only in these values: their sums
-can be computed side by side, each in the order in which the kernel "pull" adds. The skeleton `summed` computes the rest
-of the superstep from the sums of one run.
+can be computed side by side, and every sum adds in the order in which the kernel "pull" adds. The skeleton `summed`
+computes the rest of the superstep from the sums of one run.
 """
 
 from __future__ import annotations
