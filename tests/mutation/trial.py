@@ -73,7 +73,7 @@ class _Mutant:
 
 
 def copied(root: Path, to: Path) -> Path:
-    """Copy the files of a tree that git tracks or would add. Links stay links."""
+    """Copy the files of a tree that git tracks or would add. Symbolic links are copied as links."""
     shutil.rmtree(to, ignore_errors=True)
     command = ["git", "ls-files", "-coz", "--exclude-standard"]
     listed = subprocess.run(command, cwd=root, capture_output=True, check=True)

@@ -54,7 +54,7 @@ class RankKeeper(Keeper):
 
     # ------------------------------------------------------------------------------------------------- points
     def point(self, kept: Kept, loop: Loop | None = None) -> None:
-        """Like `Keeper.point`. All ranks call this method at the same points of the run.
+        """Does the same as `Keeper.point`. All ranks call this method at the same points of the run.
 
         A signal to any rank ends the run.
         """

@@ -34,7 +34,7 @@ class GpuSaved:
     windows: None = None
 
     def share(self: _Owner, slot: str) -> Remote:
-        """The values of a vertex array. They are copied from the device only when they are fetched."""
+        """The values of a vertex array. The values are copied from the device only when they are fetched."""
         state = self.state
 
         def fetch(target: NDArray[Any]) -> None:

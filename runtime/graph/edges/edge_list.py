@@ -51,7 +51,7 @@ class VertexIds:
 
     @property
     def values(self) -> NDArray[Any]:
-        """The ids, shape [count]; int64, uint64 or object (str). Read-only."""
+        """The ids, shape [count]; int64, uint64 or object (str). The array is read-only."""
         if self._values is None:
             wide = self.base + self.count > 2**63
             return taken(np.arange(self.base, self.base + self.count, dtype=np.uint64 if wide else np.int64))

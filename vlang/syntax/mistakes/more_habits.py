@@ -1,4 +1,4 @@
-"""Rows for lines of GraphX, igraph, DGL, SQL and pandas. They are tried before the rows of `habits.py`."""
+"""Rows for lines of GraphX, igraph, DGL, SQL and pandas. These rows are tried before the rows of `habits.py`."""
 
 from __future__ import annotations
 
