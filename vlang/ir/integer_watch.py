@@ -191,7 +191,7 @@ def noting_integers(program: f.Program, given: frozenset[str], ranges: Ranges, f
         given: The fields whose initializers do not run.
         ranges: The values that the program's integers may have.
         far: The edge fields with infinite values: the notes leave out their sums `weight(a, b)`, because an infinite
-            term cannot be told from an overflow.
+            term looks like an overflow.
     """
     return _Notes(program, given, ranges, far).noted()
 

@@ -36,7 +36,7 @@ class Place:
         type: The type of the value.
         vertices: Whether the statement has a value for each vertex, rather than one for the graph.
         hidden: Whether a field of a block, or a `let`, holds the value or is computed from it.
-        terms: Whether the note tells of terms that are finite, rather than of operands.
+        terms: Whether the note is about terms that are finite, rather than of operands.
     """
 
     note: str
