@@ -20,7 +20,7 @@ from tests.cpu.compare import engine_run, interpreted
 from tests.reference.cases import MORE, STDLIB, Case, case
 from tests.reference.graph import RefGraph, ref_graph
 from vlang import Program, load
-from vlang.errors import BindError, RangeError
+from vlang.errors import BindError, GraphError, RangeError
 
 LARGE = {32: 2.0**126, 64: 2.0**1022}
 USUAL = ("sssp", "longest_path", "spmv")
@@ -53,7 +53,10 @@ def scaled(given: Case, factor: float, bits: int) -> Case:
     """Return the case with all float inputs multiplied by a power of two, as far as the type can hold them."""
     def large(values: Any) -> Any:
         array, kind = np.asarray(values), f"f{bits // 8}"
-        return np.asarray(array.astype(kind) * factor, kind) if array.dtype.kind == "f" else values
+        if array.dtype.kind != "f":
+            return values
+        most = max(1.0, float(np.abs(array[np.isfinite(array)]).max(initial=0)))
+        return np.asarray(array.astype(kind) * (factor / 2.0 ** np.ceil(np.log2(most))), kind)
 
     columns = {name: large(column) for name, column in given.graph.columns.items()}
     return replace(given, graph=replace(given.graph, columns=columns),
@@ -64,7 +67,7 @@ def outcome(name: str, bits: int, given: Case) -> tuple[dict[str, NDArray[Any]],
     """Return the outputs of a run by name, and what the run said: its error, or its warnings."""
     try:
         result = engine_run(program(name, bits), given, threads=1, max_rounds=300)
-    except (BindError, RangeError) as error:
+    except (BindError, GraphError, RangeError) as error:
         return {}, f"{type(error).__name__}: {error}"
     found = {field: np.asarray(result[field]) for field in result.fields}
     return found | {one: np.asarray(value) for one, value in result.globals.items()}, "; ".join(result.warnings)

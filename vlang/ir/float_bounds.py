@@ -99,7 +99,7 @@ class FloatBounds:
         """Whether an operation or reduction, without its operands, may become infinite though they are finite."""
         if not may_overflow(expr) or self.of(expr).most * _DIGITS <= _most(expr.type):
             return False
-        if isinstance(expr, f.Op) and expr.op == "between":  # infinite terms of it cannot be told from an overflow
+        if isinstance(expr, f.Op) and expr.op == "between":  # an infinite term looks like an overflow
             return math.isfinite(self._inputs.get(str(expr.data), 0.0))
         return True
 
