@@ -104,6 +104,7 @@ class ClusterPasses(Passes):
         assert isinstance(self.graph, LocalGraph)
         self.local, self.numbers = self.graph, self.graph.numbers
         low, high = self.vertices = self.numbers.low, self.numbers.high
+        self.bound = self.numbers.ranges.n  # values are numbers of the whole graph, rows have local numbers
         self._by_vertex = _within(vertex_tasks(high, 4 * BLOCK), low, high)
         self._by_block = vertex_tasks(high, BLOCK)[low // BLOCK :]
         self.ahead = Ahead(self.state, low, high)

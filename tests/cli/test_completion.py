@@ -24,7 +24,7 @@ def offered(*words: str) -> set[str]:
     (["e"], {"explain"}),
     (["run", "bfs", "karate", "--device", "g"], {"gpu"}),
     (["run", "bfs", "karate", "--precision", ""], {"32", "64"}),
-    (["run", "bfs", "karate", "--research", "s"], {"switching=", "schedule=", "streams="}),
+    (["run", "bfs", "karate", "--research", "s"], {"switching=", "schedule=", "strategy=", "streams="}),
     (["run", "bfs", "karate", "--research", "mode=pu"], {"mode=pull", "mode=push"}),
     (["explain", "bfs", "--research", "wi"], {"without="}),
     (["explain", "bfs", "--research", "without=ho"], {"without=hoist"}),

@@ -22,6 +22,8 @@ from vlang.runtime.cluster.local_graph import LocalGraph, local_graph
 from vlang.runtime.cluster.rank_memory import rank_memory
 from vlang.runtime.cluster.transports.thread_ranks import run_ranks
 from vlang.runtime.cluster.transports.transport import Transport
+from vlang.runtime.cpu.passes import passes
+from vlang.runtime.cpu.passes.scratch import Scratch
 from vlang.runtime.graph.paged.in_memory import save
 from vlang.runtime.plan.plan import BLOCK
 from vlang.runtime.storage.ledger import ledger
@@ -123,6 +125,23 @@ def test_cache_blocks() -> None:
     for research in ({"blocking": "always"}, {"blocking": "never"}):
         for found in on_ranks(3, "pagerank", graph, {"max_rounds": 3, "research": research}):
             assert_same(want, found)
+
+
+def test_tables_of_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tables of groups on a rank have an entry for each vertex of the whole graph, since keys are numbers of the
+    whole graph. With an entry for each local vertex, kernels wrote behind the table.
+    """
+    found: set[int] = set()
+
+    class Seen(Scratch):
+        def _direct(self, structures: tuple[str, ...], words: int, vertices: int) -> None:
+            found.add(vertices)
+            super()._direct(structures, words, vertices)
+
+    monkeypatch.setattr(passes, "Scratch", Seen)
+    graph = skewed(False)
+    on_ranks(3, "weighted_cdlp", graph, {"max_rounds": 2})
+    assert found == {graph.n}
 
 
 def test_old_values_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,6 +44,8 @@ def watch_of(program: f.Program, risky: Risky = may_overflow) -> Watch:
     nan = {name for s in statements(program.body) if isinstance(s, (f.Apply, f.InitField, f.InitGlobal))
            and (_undefined(s.value) or _reads(s.value, undefined))
            for name in (s.fields if isinstance(s, f.Apply) else (s.name,))}
+    nan |= {s.name for s in statements(program.body) if isinstance(s, f.InitGlobal)
+            and any(isinstance(e, f.Field) and e.name in nan for e in f.walk(s.value))}
     floats |= {decl.name for decl in program.globals if floating(decl.type)}
     return Watch(frozenset(written & outputs), frozenset(written - outputs), frozenset(scalars & shown),
                  frozenset(scalars - shown), frozenset(nan & floats & (outputs | shown) - written - scalars))

@@ -83,6 +83,7 @@ class Passes:
         self._by_vertex = vertex_tasks(self.graph.n, 4 * BLOCK)
         self._aims: dict[str, tuple[NDArray[np.uint64], PageCuts, tuple[int, int, int]]] = {}
         self.vertices = 0, self.graph.n  # the first vertex over which passes run, and the last one plus 1
+        self.bound = self.graph.n  # all values of type vertex are less than this number
         self.ahead = Ahead(self.state)
 
     @cached_property
@@ -226,7 +227,7 @@ class Passes:
         assert stage.domain is not None
         scratch = self.scratch.get(stage.name)
         if scratch is None:
-            longest, n = int(self.degrees(stage.domain).max(initial=0)), self.graph.n if isinstance(pages, Pages) else 0
+            longest, n = int(self.degrees(stage.domain).max(initial=0)), self.bound if isinstance(pages, Pages) else 0
             scratch = self.scratch[stage.name] = Scratch(stage.structures, pages, longest, n, self.cpu.threads)
         self.state.point(SLOT_SCRATCH, scratch.header)
         for some, short in by_row(self.source, stage.domain, stage.columns, self._table(stage), longs, tasks):
@@ -247,8 +248,7 @@ class Passes:
 
     def _degrees_of(self, kind: str, vertices: NDArray[np.int64]) -> NDArray[Any]:
         """The lengths of the rows of some vertices in an adjacency direction."""
-        pages = self.pages_of(kind)
-        if not isinstance(pages, Pages):
+        if not isinstance(pages := self.pages_of(kind), Pages):
             return np.asarray(self.graph.row_lengths(kind)[vertices])
         return pages.adjacency.offsets[vertices + 1] - pages.adjacency.offsets[vertices]
 
@@ -256,8 +256,8 @@ class Passes:
         table, state = self._table(stage), self.state
         known = self._aims.get(stage.name)
         if known is None or known[0] is not table or known[1] is not pages:
-            aimed = address_of(table), address_of(pages.segments), address_of(pages.longs)
-            known = self._aims[stage.name] = table, pages, aimed
+            known = table, pages, (address_of(table), address_of(pages.segments), address_of(pages.longs))
+            self._aims[stage.name] = known
         words = state.words
         words[SLOT_PAGES], words[SLOT_SEGMENTS], words[SLOT_LONGS] = known[2]
 

@@ -140,7 +140,11 @@ def test_the_longest_come_first() -> None:
 def test_room(degree: int) -> None:
     """Scratch memory is large enough: hash tables are at least half empty, and bitmaps and counts cover every result.
     """
-    assert 2 * degree <= words_of(["mode32"], degree) <= 4 * degree
-    assert words_of(["mode64"], degree) == 2 * words_of(["mode32"], degree)
-    assert 64 * words_of(["mex"], degree) > degree
-    assert words_of(["hindex", "mex"], degree) == degree + 1 + words_of(["mex"], degree)
+    def room(*names: str, vertices: int = 0) -> int:
+        return words_of(names, degree, vertices) - len(names)  # a word for the offset of the direct table of each
+
+    assert 2 * degree <= room("mode32") <= 4 * degree
+    assert room("mode64") == 2 * room("mode32")
+    assert 64 * room("mex") > degree
+    assert room("hindex", "mex") == degree + 1 + room("mex")
+    assert room("grouped:2:vertices:2", vertices=999) - room("grouped:2:vertices:2") >= 999 / 2  # words of 64 bits
