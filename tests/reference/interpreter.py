@@ -91,9 +91,9 @@ class _Machine:
         """Bind parameters, edge fields, input fields and constants, then test the contracts."""
         self.env.update({name: counter(value) for name, value in (constants or {}).items()})
         texts = {node.value for node in walk(self.file) if isinstance(node, t.Literal) and isinstance(node.value, str)}
-        given = [np.asarray(one) for one in (*params.values(), *columns.values(), *self.inputs.values())]
-        texts |= {text for array in given if array.dtype.kind in "UO" for text in array.reshape(-1).tolist()
-                  if isinstance(text, str)}
+        given = {**columns, **self.inputs, **params}
+        texts |= {text for name in self._categories() & given.keys()
+                  for text in np.asarray(given[name], object).reshape(-1).tolist() if isinstance(text, str)}
         self.evaluator.names = sorted(texts)
         for param in self.file.params:
             self.env[param.name] = self._parameter(param, params)
@@ -107,6 +107,13 @@ class _Machine:
         for item_ in self.file.items:
             if isinstance(item_, t.Contract) and not self._later(item_):
                 self._require(item_)
+
+    def _categories(self) -> set[str]:
+        """Return the parameters, edge fields and vertex fields whose values are names; a time may be given as text."""
+        found = {param.name for param in self.file.params
+                 if param.type is None or declared(param.type, self.precision) == CATEGORY}
+        return found | {name for one in self.file.items if isinstance(one, t.EdgeField | t.VertexField)
+                        and declared(one.type, self.precision) == CATEGORY for name in one.names}
 
     def _later(self, contract: t.Contract) -> bool:
         """Return whether a contract depends on values that the program computes. A contract on computed values is
