@@ -140,7 +140,7 @@ def test_a_server_with_tls(tmp_path: Path) -> None:
         run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False,
                              env={**os.environ, "SSL_CERT_FILE": str(tmp_path / "cert")})  # fmt: skip
         assert run.stdout == "2\n", run.stderr
-        assert run.stderr.splitlines()[-1].endswith(f"{url}/none.csv: there is no such file")
+        assert run.stderr.splitlines()[-1].endswith(f"{url}/none.csv: there is no such file or folder")
     finally:
         server.shutdown()
         server.server_close()
