@@ -234,9 +234,9 @@ class Options:
         "found push at once. An error where no loop may. Never changes a result.", devices="gpu", research=True))
     dispatch: str = field(default="gpu", metadata=_about(
         "dispatch", "gpu|alpha|K/P",
-        "Who takes streamed pages in a full pass: gpu, the GPU alone; alpha, GPU and CPU together, by measured times; "
-        "or the CPU the last K of P pages. Where floats are added, alpha chooses one split for the run; "
-        "`notes` of the result has it as K/P.", devices="gpu", research=True, decides=True))
+        "The devices that process the streamed pages of a full pass. gpu: the GPU alone. alpha: GPU and CPU together, "
+        "by measured times. K/P: the CPU processes the last K of P pages. If a pass adds floats, alpha chooses one "
+        "split for the run, and the notes of the result have it as K/P.", devices="gpu", research=True, decides=True))
     strategy: str = field(default="auto", metadata=_about(
         "choice", "auto|s|p",
         "The state on each of several GPUs: s, of its own vertices and their neighbours; p, of all vertices; auto is "
