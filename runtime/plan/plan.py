@@ -43,6 +43,7 @@ from dataclasses import field
 from functools import cached_property
 
 from vlang.records import dataclass
+from vlang.runtime.plan.contract import Bound, Contract
 from vlang.runtime.plan.page_words import (
     BLOCK,
     BLOCK_BATCHES,
@@ -87,8 +88,6 @@ from vlang.runtime.plan.page_words import (
     THREADS,
 )
 from vlang.runtime.plan.steps import (
-    Bound,
-    Contract,
     CopySpec,
     Fold,
     ForRangeSpec,
