@@ -15,8 +15,8 @@ from vlang.api.bound_call import bound_call
 from vlang.api.calls import Call, Stages
 from vlang.api.constants import checked_values, defaults_of, described_parameters, missing, sized_types
 from vlang.api.described import FieldInfo, documented, signature_of
+from vlang.api.running.asserted import asserted_program
 from vlang.api.running.planned import planned
-from vlang.api.running.verified import verified_program
 from vlang.check import Problem, check, parse
 from vlang.errors import BindError
 from vlang.ir.facts import analyse
@@ -257,7 +257,7 @@ class Program:
         known = self._stages.get(precision)
         if known is None:
             checked = _apart(check, parse(self.source, self.filename), precision, self.constants)
-            program = verified_program(lower(checked))
+            program = asserted_program(lower(checked))
             known = Stages(checked, program, analyse(program))
             if self.derive is not None:
                 known = _derived(known)
@@ -346,7 +346,7 @@ def _derived(plain: Stages) -> Stages:
     if not fields:
         why = "; ".join(refused) or "it has no loop"
         raise BindError(f"{program.name} cannot be run in delta form (rule D): {why}. Leave out derive")
-    return Stages(plain.checked, verified_program(program), analyse(program), fields)
+    return Stages(plain.checked, asserted_program(program), analyse(program), fields)
 
 
 def compile(text: str, filename: str = "<text>", precision: int = 32, **constants: int) -> Program:
