@@ -51,12 +51,18 @@ def one_each(pages: PageCuts, vertices: NDArray[np.int64]) -> Tasks:
     return np.ascontiguousarray(tasks[np.argsort(page, kind="stable")])
 
 
-def short_tasks(pages: PageCuts, lists: Lists, lengths: Callable[[], NDArray[Any]]) -> tuple[Tasks, int]:
+def short_tasks(
+    pages: PageCuts, lists: Lists, lengths: Callable[[], NDArray[Any]], total: NDArray[np.int64]
+) -> tuple[Tasks, int]:
     """Tasks over the listed vertices with short rows, and the number of their edges.
 
-    `lengths` returns the length of each row, which is needed only if the pages are not in memory.
+    Args:
+        pages: the pages.
+        lists: the vertices.
+        lengths: returns the length of each row; called only if the pages are not in memory.
+        total: scratch memory for a sum, int64[1].
     """
-    tasks, total = np.empty((lists.shorts + 1, 3), dtype=np.int64), np.zeros(1, np.int64)
+    tasks = np.empty((lists.shorts + 1, 3), dtype=np.int64)
     if isinstance(pages, Pages):
         name, rows = "list_tasks", pages.adjacency.offsets
     else:
