@@ -21,7 +21,7 @@ from vlang.options import Options
 from vlang.runtime.engine.binding import bind_values
 from vlang.runtime.engine.contracts import check_contract, open_checks
 from vlang.runtime.engine.cycle import CycleWatch
-from vlang.runtime.engine.endings import ended, final_vertices, gap, interrupted, repeats
+from vlang.runtime.engine.endings import at_target, ended, final_vertices, gap, interrupted, repeats
 from vlang.runtime.engine.failures import failures, has_infinity, refuse_faults, unusual_outputs
 from vlang.runtime.engine.machine import Loop, Machine, Start, Values
 from vlang.runtime.engine.moving import Moving
@@ -99,13 +99,11 @@ class _Run:
         self._sets: Mapping[str, NDArray[Any]] = {}
         self._iteration: int | None = None  # superstep of the innermost loop in progress
         self._moving = Moving(machine)
-        self._numbers = {id(spec): number for number, spec in enumerate(plan.counted)}  # a loop's number in the history
 
     def run(self, scalars: Mapping[str, Any], fields: Mapping[str, NDArray[Any]], keep: Sequence[str]) -> Outcome:
         """Run all steps; returns the outcome."""
         self._sets = bind_values(self.plan, self.graph, self.machine, scalars, fields)
-        checks = max((at + 1 for at, step in enumerate(self.plan.steps)
-                      if isinstance(step, Contract) and step.kind != "later"), default=0)
+        checks = self.plan.checks
         if not self._go_on(frozenset(scalars)):
             for check in open_checks(self.plan.steps[:checks], self.graph):
                 self._step(check)
@@ -311,7 +309,8 @@ class _Run:
         self._position.leave()
         self._look_inside()
         if self.options.target is not None:
-            reason, converged = self._at_target(spec, self.options.target, reason)
+            final = self.outcome.final = final_vertices(spec, self.machine.array, self.options.target)
+            reason, converged = at_target(final, reason)
         self._iteration = around
         self._moving.leave(outer)
         if spec.reads_iteration and around is not None:
@@ -344,10 +343,7 @@ class _Run:
         return self.machine.loop(spec, bound, start)
 
     def _watched(self, spec: LoopSpec, here: Block) -> CycleWatch:
-        """The CycleWatch of a loop.
-
-        If the loop continues from a checkpoint, the CycleWatch has the copy from the checkpoint.
-        """
+        """The CycleWatch of a loop, with the copy from the checkpoint if the loop continues from one."""
         watch = CycleWatch(spec, self.machine)
         if here.again and here.numbers["kept_at"] >= 0 and self._keeper is not None:
             watch.keep(self._keeper.copy_of(here), here.numbers)
@@ -367,7 +363,7 @@ class _Run:
 
         The rounds begin with number `first`, and each round took `seconds`.
         """
-        number, moved = self._numbers[id(spec)], self._moving.round()
+        number, moved = self.plan.numbers[id(spec)], self._moving.round()
         self.outcome.history.add(number, first, seconds, done, moved)
         for one in listeners():
             one.rounds(Supersteps(number, spec.line, first, begin, seconds, done, bound, gap(spec.until, self.machine),
@@ -398,10 +394,3 @@ class _Run:
             self._keeper.measure(each * len(done), len(done))
         self._note(spec, rounds + 1, begin, each, done, bound)
         return rounds + len(done)
-
-    def _at_target(self, spec: LoopSpec, target: int, reason: str) -> tuple[str, bool]:
-        """Record which vertices are final; returns the reason why the loop ended, and whether it converged."""
-        final = self.outcome.final = final_vertices(spec, self.machine.array, target)
-        if final.all():
-            return reason, True
-        return f"stopped at its target: {np.count_nonzero(final):,} of {len(final):,} vertices have final values", False

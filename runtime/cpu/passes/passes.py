@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,11 @@ from vlang.runtime.compile.objects import Kernels, address_of
 from vlang.runtime.cpu.crew.launch import Cpu
 from vlang.runtime.cpu.paged.source import PageSource, Streamed
 from vlang.runtime.cpu.paged.work import Tasks, by_page, by_row, in_windows, release
-from vlang.runtime.cpu.passes.blocking import Blocked, Trial, blocks_fit, choose_blocks
+from vlang.runtime.cpu.passes.blocking import Blocked, Trial, blocks_fit, choose_blocks, never_blocks
 from vlang.runtime.cpu.passes.edge_costs import Costs, costs_of
 from vlang.runtime.cpu.passes.freedoms import PLAIN, Freedoms
 from vlang.runtime.cpu.passes.fused_work import Ahead
-from vlang.runtime.cpu.passes.lists import Lists, long_tasks, one_each, split_flags
+from vlang.runtime.cpu.passes.lists import Lists, long_tasks, one_each, short_tasks, split_flags
 from vlang.runtime.cpu.passes.pointed import Pointed
 from vlang.runtime.cpu.passes.receivers import Receivers
 from vlang.runtime.cpu.passes.scratch import Scratch, whole_tasks
@@ -79,7 +79,8 @@ class Passes:
 
     def __post_init__(self) -> None:
         self.pointed = Pointed(self.graph, self.state, self.cpu.threads)
-        self._stats, self._total = np.zeros(3, dtype=np.int64), np.zeros(1, dtype=np.int64)
+        self._stats_at = address_of(stats := np.zeros(3, np.int64))
+        self._stats, self._total = stats, np.zeros(1, np.int64)
         self._by_vertex = vertex_tasks(self.graph.n, 4 * BLOCK)
         self._aims: dict[str, tuple[NDArray[np.uint64], PageCuts, tuple[int, int, int]]] = {}
         self.vertices = 0, self.graph.n  # the first vertex over which passes run, and the last one plus 1
@@ -111,7 +112,7 @@ class Passes:
         if "blocked" not in stage.kernels or stage.name in self.blocks or stage.domain is None:
             return
         pages = self.pages_of(stage.domain)
-        if not isinstance(pages, Pages):  # the edges are not in memory
+        if not isinstance(pages, Pages) or never_blocks(asked, pages.edges):  # the edges may not be in memory
             return
         swept: list[int] = pages.adjacency.derived("sweeps", lambda: [0])  # counted over all runs
         there = pages.adjacency.made("blocks")
@@ -134,10 +135,9 @@ class Passes:
         """The page table of a stage, with the columns that the stage reads."""
         if stage.pointer:
             return self.pointed.table(stage.domain or "", ())
-        known = self.tables.get(stage.name)
-        if known is None:
-            known = self.tables[stage.name] = self.source.table(stage.domain or "in", stage.columns)
-        return known
+        if stage.name not in self.tables:
+            self.tables[stage.name] = self.source.table(stage.domain or "in", stage.columns)
+        return self.tables[stage.name]
 
     # ------------------------------------------------------------------ full passes
     @traced("full")
@@ -149,9 +149,9 @@ class Passes:
         self.pointed.follow(stage.pointer)
         if stage.domain is not None and stage.name not in self.blocks and self.freedoms.as_list():
             return self.some(stage, every := np.arange(self.graph.n), every)
-        self.state.words[SLOT_LISTED] = 0
+        words = self.state.words
+        words[SLOT_LISTED], words[SLOT_STATS] = 0, self._stats_at
         self._stats.fill(0)
-        self.state.point(SLOT_STATS, self._stats)
         self.send_all(stage)
         if not fused or stage.fused is None:
             self.ahead.clear()
@@ -262,8 +262,7 @@ class Passes:
         words[SLOT_PAGES], words[SLOT_SEGMENTS], words[SLOT_LONGS] = known[2]
 
     def _in_windows(self, kernel: str, tasks: Tasks, frame: NDArray[np.uint64] | None = None) -> None:
-        """Launch a kernel over all vertices, in the order of `tasks`. The default of `frame` is the frame of the state.
-        """
+        """Launch a kernel over all vertices, in the order of `tasks`, with the frame of the state by default."""
         for part, cost in in_windows(self.state.windows, tasks, self.graph.n):
             self._launch(kernel, part, len(part), cost, frame)
 
@@ -273,7 +272,7 @@ class Passes:
                         self.freedoms.tasks(tasks, count), count, cost)
 
     def _counted(self, edges: int) -> tuple[Stats, int]:
-        return Stats(*self._stats[:2].tolist()), edges
+        return Stats(*self._stats.tolist()[:2]), edges
 
     def fold(self, fold: Fold) -> None:
         """Reduce over vertices to one partial result per block, unless fused work has already run the reduction."""
@@ -282,9 +281,7 @@ class Passes:
 
     # --------------------------------------------------------------- listed passes
     def some(self, stage: StageSpec, vertices: NDArray[Any], fresh: NDArray[Any]) -> tuple[Stats, int]:
-        """Update the messages of the vertices `fresh`, and run the stage over `vertices`; returns the counts of the
-        stage and the number of edges traversed.
-        """
+        """Update the messages of `fresh`, and run the stage over `vertices`; returns the counts and number of edges."""
         self.pointed.follow(stage.pointer)
         if "messages" in stage.kernels:
             self.send(stage, Lists(fresh.astype(np.uint32), *(np.zeros(0, np.uint32),) * 2, shorts=len(fresh)))
@@ -306,9 +303,7 @@ class Passes:
 
     @traced("listed")
     def listed(self, stage: StageSpec, lists: Lists) -> tuple[Stats, int]:
-        """Run the stage over listed vertices; returns the counts and the number of edges traversed. The messages must
-        be up to date.
-        """
+        """Run the stage over listed vertices with up-to-date messages; returns the counts and the number of edges."""
         self.ahead.clear()
         self.pointed.follow(stage.pointer)
         if stage.domain is None:
@@ -350,14 +345,7 @@ class Passes:
         if self.freedoms.reordered(lists.short[: lists.shorts]):
             vertices = lists.short[: lists.shorts].astype(np.int64)
             return one_each(pages, vertices), int(self._degrees_of(kind, vertices).sum())
-        tasks = np.empty((lists.shorts + 1, 3), dtype=np.int64)
-        if isinstance(pages, Pages):
-            name, rows = "list_tasks", pages.adjacency.offsets
-        else:
-            name, rows = "list_tasks_by_degree", self.graph.row_lengths(kind)
-        made = frontier_kernels()[name](
-            lists.short, lists.shorts, rows, pages.firsts, pages.count, pages.cost, tasks, self._total)
-        return tasks[:made], int(self._total[0])
+        return short_tasks(pages, lists, partial(self.graph.row_lengths, kind), self._total)
 
     def send_all(self, stage: StageSpec) -> None:
         """Compute the messages of all vertices, unless fused work has already computed them."""
