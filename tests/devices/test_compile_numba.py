@@ -207,7 +207,7 @@ def kernel(ends, values, n):
 
     def run_pass(self: typed_passes.NativeLowering, state: Any) -> bool:
         typed.append(state.func_id.func_name)
-        return plain(self, state)
+        return bool(plain(self, state))
 
     monkeypatch.setattr(typed_passes.NativeLowering, "run_pass", run_pass)
     kinds = (77, "+"), (77, "+"), (78, "+"), (77, "-")
