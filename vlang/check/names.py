@@ -228,7 +228,7 @@ def unknown(run: Run, node: t.Expr, name: str, span: t.Span, at: Sight) -> Value
                    help=f"on a line of its own, `require {name}` says that {NEEDS[name]}")
         return Value(None)
     advice = foreign_name(name)
-    if advice is not None:
+    if advice is not None and ("iteration" not in advice[1] or at.loop is not None):
         run.report(Code.UNKNOWN_NAME, f"unknown name `{name}`", span, help=advice[0] or (), write=advice[1] or ())
         return Value(None)
     whole = isinstance(at.item, t.Contract) and at.item.cond.span == span

@@ -337,6 +337,8 @@ def _write(
             say(f"{name} = {global_text(value, result.types[name])}", err=output == "-")
     if not quiet:
         note(result.summary())
+    elif not result.converged:
+        note(f"warning: not converged: {result.reason}")
 
 
 def warn(program: Program) -> None:
