@@ -86,7 +86,7 @@ class CpuMachine:
         source = self.source(graph, options.page_size or DEFAULT_PAGE_SIZE, ring)
         pages = {kind: source.pages(kind) for kind in sorted(domains)}
         segments = {kind: len(p.segments) for kind, p in pages.items()}
-        segments |= {stage.domain or "": most_segments(graph.n) for stage in plan.stages if stage.pointer}
+        segments |= {stage.domain or "": most_segments(self.pointers(graph)) for stage in plan.stages if stage.pointer}
         kept = options.checkpoint is not None or options.on_interrupt == "write"
         self.state = State(plan, graph.n, segments, windows, cleared=kept)
         for kind, rows in _DEGREES:
@@ -117,6 +117,10 @@ class CpuMachine:
     def ways(self) -> Sequence[CpuWay]:
         """The execution ways of loops, in order of preference."""
         return WAYS
+
+    def pointers(self, graph: Graph) -> int:
+        """The largest number of vertices that can point to the vertices of this machine."""
+        return graph.n
 
     def source(self, graph: Graph, page_size: int, ring: Ring | None) -> PageSource:
         """The source of the pages; arguments as for `source_of`."""

@@ -56,7 +56,7 @@ repeat 2 times:
     for k from 1 to 2:
         gather more = max(v.local for v in vertices if v.up == self, default = 0)
         apply  seen = clamp(seen + more * k, 0, 1000)
-    apply up = up.up
+    apply up = self if random(iteration, self) < 0.5 else up
 """)
 
 

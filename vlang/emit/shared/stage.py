@@ -67,7 +67,7 @@ class StageWriter:
         for gather in self.stage.gathers:
             pointer = pointer_of(gather.reduce.over)
             if pointer:  # the engine reads this field of all vertices before the pass
-                self.env.visit(f"field:{pointer}", "any", gather.span.line)
+                self.frame.scattered.add(f"field:{pointer}")
         edge_names = [e.name for g in self.stage.gathers for e in f.walk(g.reduce) if isinstance(e, f.EdgeValue)]
         self.columns = tuple(dict.fromkeys(n for n in edge_names if n in self.present))
         self.masks = 0
