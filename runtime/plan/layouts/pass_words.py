@@ -25,6 +25,11 @@ GROUPS_EARLIER = _GROUPS.word("i64: the offset of the accumulators of earlier se
 GROUPS_SLOTS = _GROUPS.word("i64: the offset of the slots")
 GROUPS_WORDS = _GROUPS.size()
 
+# What `prepare` returns for a pass with one grouped gather that may spread (vlang/emit/cpu/skeletons/spread_rows.py).
+ROOM_FIRST = 4  # the offset of the entries
+ROOM_WAY = 5  # the way to find an entry
+ROOM_SPREAD = 7  # the offset of the table with an entry for each vertex
+
 # Work that is fused into a pass, block by block, on a CPU (runtime/cpu/passes/fused_work.py). If there is such work,
 # SLOT_FUSED points to these words; else it is 0.
 _FOLLOW = Layout()
