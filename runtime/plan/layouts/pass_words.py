@@ -15,7 +15,7 @@ STATS_WORKERS = 2
 
 # The first words of a table of groups, in scratch memory (vlang/emit/cpu/skeletons/groups.py). Offsets are from the
 # start of the scratch memory of all workers. The memory of a worker begins with the offset of the direct table of
-# each structure, which has a u32 for each vertex, or 0.
+# each structure, which has a u32 for each vertex, or 0; the offset of a table of spread_rows.py comes next.
 _GROUPS = Layout()
 GROUPS_COUNT = _GROUPS.word("i64: the number of groups, once all edges have been read")
 GROUPS_BITS = _GROUPS.word("i64: the number of index bits of the hash table")
@@ -24,11 +24,6 @@ GROUPS_SEEN = _GROUPS.word("i64: the number of groups when the current segment o
 GROUPS_EARLIER = _GROUPS.word("i64: the offset of the accumulators of earlier segments")
 GROUPS_SLOTS = _GROUPS.word("i64: the offset of the slots")
 GROUPS_WORDS = _GROUPS.size()
-
-# What `prepare` returns for a pass with one grouped gather that may spread (vlang/emit/cpu/skeletons/spread_rows.py).
-ROOM_FIRST = 4  # the offset of the entries
-ROOM_WAY = 5  # the way to find an entry
-ROOM_SPREAD = 7  # the offset of the table with an entry for each vertex
 
 # Work that is fused into a pass, block by block, on a CPU (runtime/cpu/passes/fused_work.py). If there is such work,
 # SLOT_FUSED points to these words; else it is 0.

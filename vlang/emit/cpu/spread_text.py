@@ -28,7 +28,8 @@ def spread_functions(writer: StageWriter, d: NumbaDialect) -> list[Function]:
         return []
     (table,) = group_tables(writer.accumulations)
     width = Function("width", (), f"i64({len(table.grouped.components)})")
-    return [width, _keyed(writer, d, table.grouped), _cleared(writer, d, table), _added(writer, d, table),
+    placed = Function("placed", (), f"room[{table.room + 1}], room[{table.room}], room[{table.room + 3}]")
+    return [width, placed, _keyed(writer, d, table.grouped), _cleared(writer, d, table), _added(writer, d, table),
             _folded(writer, d, table)]
 
 

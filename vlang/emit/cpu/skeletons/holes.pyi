@@ -305,6 +305,10 @@ def keyed(env: Env, columns: Columns, v: i64 | int, u: i64 | int, k: i64 | int) 
     """The entry of the key of edge k in a table over vertices: the vertex plus 1, or 0 for an edge without a group."""
 
 @hole
+def placed(room: Structures) -> tuple[i64, i64, i64]:
+    """The way to find an entry in groups.py, the offset of its entries, and that of the table over vertices."""
+
+@hole
 def width(env: Env) -> i64:
     """The number of words of an entry of that table."""
 

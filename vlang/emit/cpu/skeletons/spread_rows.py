@@ -21,22 +21,22 @@ from vlang.emit.cpu.skeletons.holes import (
     i64,
     inner,
     keyed,
+    placed,
     range,
     u32,
     u64,
     width,
 )
 from vlang.emit.cpu.skeletons.holes import gather_whole as gather
-from vlang.runtime.plan.layouts.pass_words import ROOM_FIRST, ROOM_SPREAD, ROOM_WAY
 
 
 @inner
 def whole_row(
     env: Env, columns: Columns, room: Structures, acc: Acc, v: i64 | int, targets: Pointer[u32], begin: i64, end: i64
 ) -> Acc:
-    space, table = room[0], room[ROOM_SPREAD]
-    if room[ROOM_WAY] == INDEXED:
-        keys, first, differ = halves(space), 2 * room[ROOM_FIRST] - begin, u32(0)
+    space, (way, entries, table) = room[0], placed(room)
+    if way == INDEXED:
+        keys, first, differ = halves(space), 2 * entries - begin, u32(0)
         one = keyed(env, columns, v, i64(targets[begin]), begin)
         for k in range(begin, end):
             key = keyed(env, columns, v, i64(targets[k]), k)
@@ -53,7 +53,7 @@ def whole_row(
                 if key != u32(0):
                     acc = folded(env, space, table + i64(key) * width(env), key - u32(1), acc, v)
             return acc
-        space[room[ROOM_FIRST]] = ~u64(0)  # no key
+        space[entries] = ~u64(0)  # no key
     held = hold(env, room)
     for k in range(begin, end):
         acc, held = gather(env, columns, room, acc, held, v, i64(targets[k]), k)
