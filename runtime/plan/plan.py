@@ -251,6 +251,7 @@ class Plan:
             other than the vertex being processed. All other arrays are accessed in the order of the vertices.
         far: slot -> line of the first far access, which is an access to a vertex that is neither the processed vertex
             nor one of its neighbours. The slot near:neighbours is included if kernels read whole neighbour lists.
+        pointers: the fields along which passes gather -> line of the first such gather.
     """
 
     name: str
@@ -267,6 +268,7 @@ class Plan:
     vertices: frozenset[str] = frozenset()
     scattered: frozenset[str] = frozenset()
     far: Mapping[str, int] = field(default_factory=dict)
+    pointers: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def stages(self) -> tuple[StageSpec, ...]:

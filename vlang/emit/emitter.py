@@ -164,7 +164,7 @@ class _Emitter:
             arrays=tuple(self.frame.arrays.values()), steps=tuple(steps),
             globals=tuple((g.name, str(g.type)) for g in self.program.globals), defaults=dict(defaults),
             faults=tuple(self.frame.faults.values()), scattered=frozenset(self.frame.scattered),
-            far=dict(self.frame.far),
+            far=dict(self.frame.far), pointers=dict(self.frame.pointers),
         )
 
     def _scalar(self, name: str, kind: str, value: f.Expr, span: Span, times: Times = _NOW) -> ScalarSpec:

@@ -131,7 +131,7 @@ repeat 2 times:
 
 def test_accumulators_in_a_table_of_all_vertices() -> None:
     """A grouped gather by a vertex that is alone in a pass keeps its accumulators by vertex. The bits are those of the
-    hash table, which passes over streamed edges use. Rows have few and many edges, without a key, with one key and with several.
+    hash table, which passes over streamed edges use. Rows have few and many edges, no key, one key and several keys.
     """
     (structure,) = {one for stage in SPREAD.plan(frozenset({"weight"})).stages for one in stage.structures}
     assert structure.count(":") == 4

@@ -68,6 +68,7 @@ class StageWriter:
             pointer = pointer_of(gather.reduce.over)
             if pointer:  # the engine reads this field of all vertices before the pass
                 self.frame.scattered.add(f"field:{pointer}")
+                self.frame.pointers.setdefault(pointer, gather.span.line)
         edge_names = [e.name for g in self.stage.gathers for e in f.walk(g.reduce) if isinstance(e, f.EdgeValue)]
         self.columns = tuple(dict.fromkeys(n for n in edge_names if n in self.present))
         self.masks = 0

@@ -36,6 +36,7 @@ class Frame:
         scattered: The arrays over vertices that some function reads or writes at another vertex than its own.
         far: The arrays that some function reads at a vertex other than its own vertex and the neighbours, and the
             arrays of whole neighbour lists. Each array has the line of the first such access.
+        pointers: The fields along which passes gather, with the line of the first such gather.
     """
 
     reductions: Mapping[str, f.UserReduction] = field(default_factory=dict)
@@ -49,6 +50,7 @@ class Frame:
     renumbered: bool = False
     scattered: set[str] = field(default_factory=set)
     far: dict[str, int] = field(default_factory=dict)
+    pointers: dict[str, int] = field(default_factory=dict)
 
     def slot(self, name: str) -> int:
         """The number of a slot."""
