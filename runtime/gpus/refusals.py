@@ -35,5 +35,5 @@ def refuse_plan(plan: Plan, common: int | None = None) -> None:
     """
     refuse_far(plan, common, "GPU", "several GPUs")
     for pointer, line in plan.pointers.items():
-        raise BindError(f"{plan.name}, line {line}: this gathers along `{pointer}`, which leads to vertices on any GPU, "
-                        "so this program cannot run on several GPUs; run it on one GPU")
+        raise BindError(f"{plan.name}, line {line}: this gathers along `{pointer}`, which leads to vertices on any "
+                        "GPU, so this program cannot run on several GPUs; run it on one GPU")
