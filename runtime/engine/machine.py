@@ -27,10 +27,11 @@ class Stats:
 
 @dataclass
 class Values:
-    """The results of a run: the arrays of the output fields as stored, and the globals."""
+    """The results of a run: the arrays of the output fields as stored, the globals, and the arrays of the edge states."""
 
     fields: dict[str, Any] = field(default_factory=dict)
     globals: dict[str, Any] = field(default_factory=dict)
+    edges: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -94,12 +94,13 @@ class State:
         windows: keeps the arrays of `in_order` in files; None if all arrays are in memory.
         cleared: whether all fields are cleared. Clearing is required if the state may be saved or returned before the
             first pass.
+        edges: the number of stored edges, for edge states.
 
     Raises OutOfMemory if the arrays do not fit, and DiskError.
     """
 
     def __init__(self, plan: Plan, n: int, segments: Mapping[str, int], windows: Windows | None = None,
-                 cleared: bool = False) -> None:  # fmt: skip
+                 cleared: bool = False, edges: int = 0) -> None:
         self.plan = plan
         self.n = n
         self.windows = windows
@@ -110,7 +111,7 @@ class State:
         self.words = self.frame.data  # the same words, which are stored one by one in a third of the time
         self._cells: dict[str, NDArray[Any]] = {}
         self.arrays: dict[str, NDArray[Any]] = {}
-        lengths = {"vertices": n, "blocks": -(-n // BLOCK), "one": 1}
+        lengths = {"vertices": n, "blocks": -(-n // BLOCK), "one": 1, "edges": edges}
         lengths |= {f"segments:{k}": v for k, v in segments.items()}
         fields = {field.name: field for field in plan.fields}
         specs = {array.slot: (array.dtype, array.width * lengths.get(array.length, 0)) for array in plan.arrays}

@@ -117,6 +117,7 @@ class StageSpec:
         fused: the work that is fused into a full pass on a CPU; None if there is no such work.
         near: the slots of the arrays over vertices that the kernels of the pass read at neighbours.
         arrays: the slots of all arrays that the kernels of the pass access.
+        stores: the edge states that the pass writes; their arrays are swapped when the pass has ended.
     """
 
     name: str
@@ -137,6 +138,7 @@ class StageSpec:
     fused: Fused | None = None
     near: tuple[str, ...] = ()
     arrays: tuple[str, ...] = ()
+    stores: tuple[str, ...] = ()
 
     @property
     def side(self) -> str | None:

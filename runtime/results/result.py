@@ -24,6 +24,7 @@ from vlang.runtime.results.columns import (
     shown_global,
     shown_values,
 )
+from vlang.runtime.results.edge_states import EdgeStates
 from vlang.runtime.results.exported import Exported
 from vlang.runtime.results.listing import Column, csv_blocks, json_blocks
 from vlang.runtime.results.origin import Origin
@@ -61,6 +62,7 @@ class Result(Exported):
         seconds: wall-clock time of the run in seconds, without checks and compilation.
         edges: the total number of edges traversed.
         graph_edges: the number of stored directed edges of the graph.
+        edge_states: the values of the edge states of the program (`vlang.runtime.results.edge_states.EdgeStates`).
         types: name -> type of each field and global.
         globals: name -> value of each global.
         device: the device of the run, "cpu" or "gpu:0".
@@ -144,6 +146,7 @@ class Result(Exported):
         self.final = final
         self.warnings = warnings
         self.interrupted = interrupted
+        self.edge_states = EdgeStates(ids, np.zeros(1, np.uint64), np.zeros(0, np.uint32), {})
         self._names = tuple(names)
         self.resumed = ""
         self.remembered = ""
@@ -210,6 +213,8 @@ class Result(Exported):
             return self._field(name)
         if name in self.globals:
             return self.globals[name]
+        if name in self.edge_states:
+            raise KeyError(f"`{name}` has a value for each edge: write result.edge_states[{name!r}]")
         raise KeyError(f"{self.program} has no output `{name}`; it has {', '.join([*self._raw, *self.globals])}")
 
     def __getattr__(self, name: str) -> Any:

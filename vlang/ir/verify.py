@@ -201,6 +201,7 @@ def _twice(program: f.Program) -> Iterator[str]:
     """Names with two meanings. The initializer of a field or `global` has the same name, and does not count."""
     names = [param.name for param in program.params] + [edge.name for edge in program.edges]
     names += [decl.name for decl in program.fields] + [decl.name for decl in program.globals]
+    names += [state.name for state in program.states]
     names += [reduction.name for reduction in program.reductions]
     names += [s.name for s in statements(program.body) if isinstance(s, (f.Gather, f.Let, f.ForVertices, f.ForRange))]
     yield from sorted({name for name in names if names.count(name) > 1})
@@ -209,11 +210,16 @@ def _twice(program: f.Program) -> Iterator[str]:
 def _undeclared(program: f.Program) -> Iterator[str]:
     fields: dict[str, Type] = {decl.name: decl.type for decl in program.fields}
     edges: dict[str, Type] = {decl.name: decl.type for decl in program.edges}
+    states: dict[str, Type] = {decl.name: decl.type for decl in program.states}
     for node in nodes(program):
         expr = node.expr
         if isinstance(expr, f.Field) and fields.get(expr.name) != expr.type:
             yield str(node)
         if isinstance(expr, f.EdgeValue) and edges.get(expr.name) != expr.type:
+            yield str(node)
+        if isinstance(expr, f.EdgeState) and states.get(expr.name) != expr.type:
+            yield str(node)
+        if isinstance(expr, f.Keep) and states.get(expr.name) != expr.value.type:
             yield str(node)
 
 
@@ -233,7 +239,7 @@ def _of_others(program: f.Program) -> Iterator[str]:
     for node in nodes(program):
         expr = node.expr
         of = expr.of if isinstance(expr, (f.Field, f.Degree, f.Vertex)) else None
-        if node.level != "edge" and (of == "other" or isinstance(expr, f.EdgeValue)):
+        if node.level != "edge" and (of == "other" or isinstance(expr, f.EdgeValue | f.EdgeState)):
             yield str(node)
         if node.level == "graph" and (of == "self" or isinstance(expr, f.Accumulator)):
             yield str(node)
@@ -298,6 +304,17 @@ def _grouped(program: f.Program) -> Iterator[str]:
         if isinstance(expr, f.GroupKey):
             outer = reduce is not None and node.level == "vertex" and reduce.group == expr.name
             if not outer or reduce is None or reduce.key is None or reduce.key.type != expr.type:
+                yield str(node)
+
+
+def _kept(program: f.Program) -> Iterator[str]:
+    for node in nodes(program):
+        if isinstance(node.expr, f.EdgeState | f.Keep):
+            over = None if node.reduce is None else node.reduce
+            good = over is not None and over.domain.kind in ("in", "group")
+            if isinstance(node.expr, f.Keep):
+                good = good and over is not None and over.body is node.expr and over.cond is None
+            if not good:
                 yield str(node)
 
 
@@ -385,6 +402,8 @@ PROGRAM_RULES: tuple[Rule[f.Program], ...] = (
          "vertex; no other reduction has a pointer.", _pointing),
     Rule("A grouped gather has a key for each edge, which its body and the condition of its groups read as the key of "
          "the group.", _grouped),
+    Rule("The value of an edge is read over in-edges only, and stored by a gather over in-edges that does nothing else.",
+         _kept),
     Rule("A set that is named is a parameter of type vertices, and only reductions over a set name one.", _sets),
     Rule("A field that is written is declared.", _written),
     Rule("A field has one initializer, unless the caller must pass it, and a `global` has one value.", _begun),

@@ -147,7 +147,7 @@ class Passes:
         Returns the counts and the number of edges traversed.
         """
         self.pointed.follow(stage.pointer)
-        if stage.domain is not None and stage.name not in self.blocks and self.freedoms.as_list():
+        if stage.domain is not None and stage.name not in self.blocks and not stage.stores and self.freedoms.as_list():
             return self.some(stage, every := np.arange(self.graph.n), every)
         self.state.words[SLOT_LISTED] = 0
         self._stats.fill(0)
@@ -176,7 +176,17 @@ class Passes:
             self.ahead.arrived(stage, False)
 
     def _everywhere(self, stage: StageSpec) -> int:
-        """Launch a stage over all vertices; returns the number of edges traversed. The messages must be up to date."""
+        """Launch a stage over all vertices, and swap the arrays of the edge states that it has written.
+
+        The messages must be up to date. Returns the number of edges traversed.
+        """
+        edges = self._over_all(stage)
+        for name in stage.stores:
+            self.state.exchange(f"edges:{name}", f"kept:{name}")
+        return edges
+
+    def _over_all(self, stage: StageSpec) -> int:
+        """Launch a stage over all vertices; returns the number of edges traversed."""
         if stage.domain is None:
             self._in_windows(stage.kernels["compute"], self._by_vertex)
             return 0

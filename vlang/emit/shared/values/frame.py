@@ -12,6 +12,7 @@ from vlang.emit.shared.values.wide import Element
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import Ranges
 from vlang.records import dataclass
+from vlang.runtime.plan.derived import OPPOSITE
 from vlang.runtime.plan.plan import FIRST_SLOT, ArraySpec, Fault, level_slot
 from vlang.types import I64, VERTEX, Scalar, Type, Vector
 
@@ -315,6 +316,27 @@ class Scope:
             column = self.env.dialect.column(self.columns.index(expr.name), expr.name)
             return self.env.dialect.load(expr.type, f"{column}[{self.edge_index}]")
         return self.env.scalar(f"edge.{expr.name}", expr.type)
+
+    def state(self, expr: f.EdgeState) -> str:
+        assert isinstance(expr.type, Scalar)
+        index = self._entry()
+        if expr.opposite:
+            index = f"{self.env.dialect.column(self.columns.index(OPPOSITE), OPPOSITE)}[{self.edge_index}]"
+        return self.env.dialect.load(expr.type, self._of_edge("edges", expr.name, expr.type, index))
+
+    def kept(self, expr: f.Keep) -> str:
+        return self._of_edge("kept", expr.name, expr.value.type, self._entry())
+
+    def _entry(self) -> str:
+        """Code of the index of the current edge among all edges: the first edge of the page comes after the columns."""
+        return f"{self.env.dialect.column(len(self.columns), 'first edge')} + {self.edge_index}"
+
+    def _of_edge(self, kind: str, name: str, type_: Type, index: str) -> str:
+        """Code of an entry of an array over edges: the old values of an edge state ("edges") or the new ones ("kept")."""
+        dtype = stored_as(type_)
+        for slot in (f"edges:{name}", f"kept:{name}"):
+            self.env.frame.array(slot, dtype, "edges", type_=str(type_))
+        return self.env.dialect.element(self.env.pointer(f"{kind}:{name}", dtype), index, 1, 0)
 
     def vertex(self, expr: f.Vertex) -> str:
         index = self.third() if expr == f.THIRD else self.here if expr.of == "self" else self.there
