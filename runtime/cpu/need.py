@@ -201,8 +201,7 @@ def _widths(plan: Plan) -> dict[str, int]:
 
 
 def _state(plan: Plan, shape: Shape) -> int:
-    """The total bytes of the arrays over vertices, excluding degrees and second buffers of messages, and of edge states.
-    """
+    """The bytes of the arrays over vertices, except degrees and second buffers of messages, and of edge states."""
     widths = {spec.slot: _bytes(spec.dtype) * spec.width for spec in plan.arrays if spec.length == "vertices"}
     fields = {spec.name: _bytes(spec.dtype) * spec.width for spec in plan.fields}
     widths |= {slot: fields[name] for slot in plan.slots if (name := field_of(slot)) is not None}

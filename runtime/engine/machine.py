@@ -27,7 +27,7 @@ class Stats:
 
 @dataclass
 class Values:
-    """The results of a run: the arrays of the output fields as stored, the globals, and the arrays of the edge states."""
+    """The results of a run: the arrays of output fields and edge states as stored, and the globals."""
 
     fields: dict[str, Any] = field(default_factory=dict)
     globals: dict[str, Any] = field(default_factory=dict)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
@@ -171,6 +171,11 @@ class State:
     def swap(self, field: str) -> None:
         """Swap the two buffers of a field."""
         self.exchange(f"field:{field}", f"next:{field}")
+
+    def turn(self, states: Sequence[str]) -> None:
+        """Swap the two arrays of each of some edge states, after a pass that wrote them for all edges."""
+        for name in states:
+            self.exchange(f"edges:{name}", f"kept:{name}")
 
     def exchange(self, slot: str, other: str) -> None:
         """Swap the arrays of two slots."""

@@ -18,7 +18,7 @@ PLACE = "place()"
 directions, in-edges come first."""
 
 OPPOSITE = "opposite()"
-"""The index of the entry of the opposite edge, among all entries of the adjacency of in-edges (uint32). Parallel edges are
-paired by their ordinals; a self-loop is its own opposite."""
+"""The index of the entry of the opposite edge, among all entries of the adjacency of in-edges (uint32). Parallel edges
+are paired by their ordinals; a self-loop is its own opposite."""
 
 DERIVED = (COMMON, ORDINAL, PLACE, OPPOSITE)

@@ -117,8 +117,8 @@ __all__ = [
     "SLOT_PAGES", "SLOT_SCRATCH",
     "SLOT_SEGMENTS", "SLOT_STATS", "THREADS", "ArraySpec", "Bound", "Contract", "CopySpec", "Fault", "FieldSpec",
     "Fold", "Fused", "ForRangeSpec", "ForVerticesSpec", "LoopSpec", "Part", "Plan", "PrioritySpec", "PushSpec",
-    "ScalarSpec", "StageSpec", "StateSpec", "Step", "SumSpec", "SweepSpec", "Watch", "column_between", "every_step", "field_of",
-    "level_slot", "pointer_of",
+    "ScalarSpec", "StageSpec", "StateSpec", "Step", "SumSpec", "SweepSpec", "Watch", "column_between", "every_step",
+    "field_of", "level_slot", "pointer_of",
 ]
 
 

@@ -147,8 +147,8 @@ def _edge_write(run: Run, symbol: Symbol, span: t.Span, item: t.Apply) -> None:
         write = ("edge state " if edges else "vertex ") + text.removeprefix("edge").strip() + \
             ("" if decl.init is not None else f" = {zero(symbol.type)}")
     kept = "an edge state keeps a value for each edge:" if edges else \
-        "a vertex field keeps a value for each vertex, and an edge state one for each edge, which `apply ... for u -> " \
-        "self` writes:"
+        "a vertex field keeps a value for each vertex, and an edge state one for each edge, which " \
+        "`apply ... for u -> self` writes:"
     run.report(Code.EDGE_WRITE, f"`{symbol.name}` is an edge field: edge fields are read-only", span,
                notes=run.note(symbol, "declared as an edge field here"),
                help=f"edge fields come with the graph; {kept if write else kept.removesuffix(':')}",

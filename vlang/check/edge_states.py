@@ -48,7 +48,14 @@ def unreduced(run: Run, item: t.Node, node: t.Expr) -> bool:
 
 
 def refused_domain(run: Run, item: t.Apply, where: t.Where | None, sweep: t.Sweep | None) -> bool:
-    """Report a statement that writes an edge state over other edges than `u -> self`, or where rows are left out."""
+    """Report a statement that writes an edge state over other edges than `u -> self`, or where rows are left out.
+
+    Args:
+        run: the running check.
+        item: the statement.
+        where: the innermost `where` around it; None if there is none.
+        sweep: the innermost `sweep` around it; None if there is none.
+    """
     domain = item.domain
     assert domain is not None
     name, text = item.target.names[0], run.file.text
@@ -77,7 +84,14 @@ def refused_domain(run: Run, item: t.Apply, where: t.Where | None, sweep: t.Swee
 
 
 def without_edges(run: Run, item: t.Apply, symbol: Symbol, span: t.Span) -> None:
-    """Report an `apply` of an edge state that does not say which edges it writes."""
+    """Report an `apply` of an edge state that does not say which edges it writes.
+
+    Args:
+        run: the running check.
+        item: the statement.
+        symbol: the edge state.
+        span: the place of its name.
+    """
     text = rewrite.one_line(run.text(item))
     if item.domain is not None:
         run.report(Code.EDGE_WRITE, f"`{symbol.name}` is an edge state: one `apply` writes one edge state", span,
@@ -91,7 +105,14 @@ def without_edges(run: Run, item: t.Apply, symbol: Symbol, span: t.Span) -> None
 
 
 def read_state(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
-    """The type and level of an edge state that is named in an expression."""
+    """The type and level of an edge state that is named in an expression.
+
+    Args:
+        run: the running check.
+        node: the name.
+        symbol: the edge state.
+        at: the context of the expression.
+    """
     if at.place == "require":
         run.report(Code.MANY_VALUES, f"`require` is checked before the program runs, but `{node.name}` is computed by "
                    "it", node.span, "not known yet", notes=run.note(symbol, "declared as an edge state here"))

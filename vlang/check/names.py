@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vlang.check.foreign.foreign_names import foreign_name
 from vlang.check.edge_states import read_state
+from vlang.check.foreign.foreign_names import foreign_name
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
 from vlang.check.tables.scope import EDGE, GRAPH, VERTEX_LEVEL, Sight, Value
@@ -22,7 +22,8 @@ from vlang.types import CATEGORY, VERTEX, Scalar, Type
 __all__ = ["SPOKEN", "applied_symbol", "field_symbol", "read_member", "read_name", "read_self", "unknown"]
 
 SPOKEN = {
-    "parameter": "a parameter", "edge": "an edge field", "state": "an edge state", "field": "a vertex field", "global": "a global",
+    "parameter": "a parameter", "edge": "an edge field", "state": "an edge state",
+    "field": "a vertex field", "global": "a global",
     "let": "a `let`", "accumulator": "an accumulator", "loop": "a loop variable", "function": "a function",
     "reduction": "a reduction", "neighbour": "a neighbour", "member": "a vertex", "argument": "an argument",
     "builtin": "predefined", "group": "the key of a group",

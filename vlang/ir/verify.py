@@ -217,10 +217,9 @@ def _undeclared(program: f.Program) -> Iterator[str]:
             yield str(node)
         if isinstance(expr, f.EdgeValue) and edges.get(expr.name) != expr.type:
             yield str(node)
-        if isinstance(expr, f.EdgeState) and states.get(expr.name) != expr.type:
-            yield str(node)
-        if isinstance(expr, f.Keep) and states.get(expr.name) != expr.value.type:
-            yield str(node)
+        if isinstance(expr, f.EdgeState | f.Keep):
+            if states.get(expr.name) != (expr.type if isinstance(expr, f.EdgeState) else expr.value.type):
+                yield str(node)
 
 
 def _unseen(program: f.Program) -> Iterator[str]:
@@ -307,15 +306,15 @@ def _grouped(program: f.Program) -> Iterator[str]:
                 yield str(node)
 
 
+_KEPT = ("in", "group")  # the domains in which the values of edges are read
+
+
 def _kept(program: f.Program) -> Iterator[str]:
     for node in nodes(program):
-        if isinstance(node.expr, f.EdgeState | f.Keep):
-            over = None if node.reduce is None else node.reduce
-            good = over is not None and over.domain.kind in ("in", "group")
-            if isinstance(node.expr, f.Keep):
-                good = good and over is not None and over.body is node.expr and over.cond is None
-            if not good:
-                yield str(node)
+        expr, over = node.expr, node.reduce
+        alone = not isinstance(expr, f.Keep) or (over is not None and over.body is expr and over.cond is None)
+        if isinstance(expr, f.EdgeState | f.Keep) and (over is None or over.domain.kind not in _KEPT or not alone):
+            yield str(node)
 
 
 def _is_pointer(key: f.Expr | None) -> bool:
@@ -402,8 +401,7 @@ PROGRAM_RULES: tuple[Rule[f.Program], ...] = (
          "vertex; no other reduction has a pointer.", _pointing),
     Rule("A grouped gather has a key for each edge, which its body and the condition of its groups read as the key of "
          "the group.", _grouped),
-    Rule("The value of an edge is read over in-edges only, and stored by a gather over in-edges that does nothing else.",
-         _kept),
+    Rule("The value of an edge is read over in-edges, and stored by a gather over them that does nothing else.", _kept),
     Rule("A set that is named is a parameter of type vertices, and only reductions over a set name one.", _sets),
     Rule("A field that is written is declared.", _written),
     Rule("A field has one initializer, unless the caller must pass it, and a `global` has one value.", _begun),

@@ -176,17 +176,7 @@ class Passes:
             self.ahead.arrived(stage, False)
 
     def _everywhere(self, stage: StageSpec) -> int:
-        """Launch a stage over all vertices, and swap the arrays of the edge states that it has written.
-
-        The messages must be up to date. Returns the number of edges traversed.
-        """
-        edges = self._over_all(stage)
-        for name in stage.stores:
-            self.state.exchange(f"edges:{name}", f"kept:{name}")
-        return edges
-
-    def _over_all(self, stage: StageSpec) -> int:
-        """Launch a stage over all vertices; returns the number of edges traversed."""
+        """Launch a stage over all vertices; returns the number of edges traversed. The messages must be up to date."""
         if stage.domain is None:
             self._in_windows(stage.kernels["compute"], self._by_vertex)
             return 0
@@ -195,6 +185,7 @@ class Passes:
         self._aim(stage, pages)
         if stage.structures:
             self._whole(stage, pages, np.arange(len(pages.longs)), pages.tasks, edges + self.graph.n)
+            self.state.turn(stage.stores)
             return edges
         blocks = self.blocks.get(stage.name)
         if blocks is None:
@@ -210,6 +201,7 @@ class Passes:
         if len(pages.longs):
             tasks = vertex_tasks(len(pages.longs), 64)
             self._launch(stage.kernels["finish"], tasks, len(tasks), len(pages.segments))
+        self.state.turn(stage.stores)
         return edges
 
     def _by_page(self, stage: StageSpec, kernel: str, tasks: Tasks, segments: Tasks, cost: int) -> None:
@@ -292,8 +284,7 @@ class Passes:
 
     # --------------------------------------------------------------- listed passes
     def some(self, stage: StageSpec, vertices: NDArray[Any], fresh: NDArray[Any]) -> tuple[Stats, int]:
-        """Update the messages of the vertices `fresh`, and run the stage over `vertices`; returns the counts of the
-        stage and the number of edges traversed.
+        """Send for the vertices `fresh`, and run the stage over `vertices`; returns the counts and the number of edges.
         """
         self.pointed.follow(stage.pointer)
         if "messages" in stage.kernels:
@@ -316,9 +307,7 @@ class Passes:
 
     @traced("listed")
     def listed(self, stage: StageSpec, lists: Lists) -> tuple[Stats, int]:
-        """Run the stage over listed vertices; returns the counts and the number of edges traversed. The messages must
-        be up to date.
-        """
+        """Run the stage over listed vertices, with messages up to date; returns the counts and the number of edges."""
         self.ahead.clear()
         self.pointed.follow(stage.pointer)
         if stage.domain is None:

@@ -127,8 +127,9 @@ def with_states(ctx: Context) -> Verdict | None:
     for gather in ctx.scope.gathers.values():
         names = sorted(({gather.keeps} if gather.keeps else set()) | gather.states)
         if names:
-            return Verdict(False, f"{listed(f'`{name}`' for name in names)} is an edge state: its values are replaced by "
-                                  "the row of the receiver, which a full pull reads", "e")
+            named = listed(f"`{ctx.scope.word(name)}`" for name in names)
+            return Verdict(False, f"{named} has a value for each edge, which the row of the receiver replaces: a full "
+                                  "pull", "e")
     return None
 
 

@@ -163,7 +163,7 @@ class Writer(ComponentWriter):
         raise Unwritable(f"`{type(expr).__name__.lower()}`")
 
     def _keep(self, expr: f.Keep) -> str:
-        """Write the store of a value at the current edge; returns code that says whether it differs from the old one."""
+        """Write the store of a value at the current edge; returns code that says whether it is a new value."""
         type_ = expr.value.type
         assert isinstance(type_, Scalar)
         new, old = self.value(expr.value), self.value(f.EdgeState(type_, expr.name))

@@ -332,7 +332,7 @@ class Scope:
         return f"{self.env.dialect.column(len(self.columns), 'first edge')} + {self.edge_index}"
 
     def _of_edge(self, kind: str, name: str, type_: Type, index: str) -> str:
-        """Code of an entry of an array over edges: the old values of an edge state ("edges") or the new ones ("kept")."""
+        """Code of an entry of the old values of an edge state (`kind` is "edges") or of the new ones ("kept")."""
         dtype = stored_as(type_)
         for slot in (f"edges:{name}", f"kept:{name}"):
             self.env.frame.array(slot, dtype, "edges", type_=str(type_))
