@@ -99,13 +99,11 @@ class _Run:
         self._sets: Mapping[str, NDArray[Any]] = {}
         self._iteration: int | None = None  # superstep of the innermost loop in progress
         self._moving = Moving(machine)
-        self._numbers = {id(spec): number for number, spec in enumerate(plan.counted)}  # a loop's number in the history
 
     def run(self, scalars: Mapping[str, Any], fields: Mapping[str, NDArray[Any]], keep: Sequence[str]) -> Outcome:
         """Run all steps; returns the outcome."""
         self._sets = bind_values(self.plan, self.graph, self.machine, scalars, fields)
-        checks = max((at + 1 for at, step in enumerate(self.plan.steps)
-                      if isinstance(step, Contract) and step.kind != "later"), default=0)
+        checks = self.plan.checks
         if not self._go_on(frozenset(scalars)):
             for check in open_checks(self.plan.steps[:checks], self.graph):
                 self._step(check)
@@ -367,7 +365,7 @@ class _Run:
 
         The rounds begin with number `first`, and each round took `seconds`.
         """
-        number, moved = self._numbers[id(spec)], self._moving.round()
+        number, moved = self.plan.numbers[id(spec)], self._moving.round()
         self.outcome.history.add(number, first, seconds, done, moved)
         for one in listeners():
             one.rounds(Supersteps(number, spec.line, first, begin, seconds, done, bound, gap(spec.until, self.machine),

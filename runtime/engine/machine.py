@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,7 @@ from vlang.runtime.threads.moved import Moved
 __all__ = ["Done", "Loop", "Machine", "Start", "Stats", "Sweep", "Values"]
 
 
-@dataclass(frozen=True)
-class Stats:
+class Stats(NamedTuple):
     """The counts of a pass: the number of changed vertices and of active vertices."""
 
     changed: int = 0

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import takewhile
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.compile.objects import address_of
-from vlang.runtime.plan.plan import BLOCK, FIRST_SLOT, Contract, Plan, ScalarSpec, StageSpec, field_of
+from vlang.runtime.plan.plan import BLOCK, FIRST_SLOT, Plan, field_of
 from vlang.runtime.storage.memory import empty, zeros
 from vlang.runtime.storage.room import named
 from vlang.runtime.storage.state.windows import Windows
@@ -71,19 +70,6 @@ def in_order(plan: Plan) -> frozenset[str]:
     return frozenset(slots) - plan.scattered - {f"{kind}:{name}" for name in mixed for kind in ("field", "next")}
 
 
-def _written_first(plan: Plan) -> frozenset[str]:
-    """The slots of fields that a run writes completely before it reads them. The slots that a run writes first need not
-    be cleared.
-
-    The passes before the first loop initialise some fields. The result has these fields, and the second buffers of all
-    fields. A full pass writes the whole second buffer, and a pass over lists first copies the field to the second
-    buffer.
-    """
-    passes = takewhile(lambda step: isinstance(step, StageSpec | ScalarSpec | Contract), plan.steps)
-    names = {name for step in passes if isinstance(step, StageSpec) for name in step.written}
-    return frozenset({f"field:{name}" for name in names} | {slot for slot in plan.slots if slot.startswith("next:")})
-
-
 class State:
     """The arrays of a run by slot name, and the frame with their addresses.
 
@@ -105,7 +91,6 @@ class State:
         self.n = n
         self.windows = windows
         self._in_order = frozenset() if windows is None else in_order(plan)
-        self._halves = {name for name, type_ in plan.globals if type_ == "f16"}  # stored as their 16 bits
         self.frame = np.zeros(FIRST_SLOT + len(plan.slots), dtype=np.uint64)
         self.frame_address = address_of(self.frame)
         self.words = self.frame.data  # the same words, which are stored one by one in a third of the time
@@ -113,18 +98,10 @@ class State:
         self.arrays: dict[str, NDArray[Any]] = {}
         lengths = {"vertices": n, "blocks": -(-n // BLOCK), "one": 1, "edges": edges}
         lengths |= {f"segments:{k}": v for k, v in segments.items()}
-        fields = {field.name: field for field in plan.fields}
-        specs = {array.slot: (array.dtype, array.width * lengths.get(array.length, 0)) for array in plan.arrays}
-        written = frozenset[str]() if cleared else _written_first(plan)
+        written = frozenset[str]() if cleared else plan.written_first
         try:
-            for slot in plan.slots:
-                name = field_of(slot)
-                if name is not None:
-                    begun = slot not in written
-                    self.put(slot, self._zeros(slot, n * fields[name].width, fields[name].dtype, begun))
-                elif slot in specs:
-                    dtype, length = specs[slot]
-                    self.put(slot, self._zeros(slot, length, dtype))
+            for slot, dtype, length, width in plan.layout:
+                self.put(slot, self._zeros(slot, width * lengths.get(length, 0), dtype, slot not in written))
         except MemoryError as error:
             raise named(error, f"the fields of {plan.name} for {n:,} vertices") from None
 
@@ -210,6 +187,7 @@ class State:
         cell = self._cells.get(name)
         if cell is None:
             slot = self.plan.slots[f"scalar:{name}"]
-            dtype = np.dtype(np.float16) if name in self._halves else DTYPES[self.plan.scalars[name]]
+            half = (name, "f16") in self.plan.globals  # stored as its 16 bits
+            dtype = np.dtype(np.float16) if half else DTYPES[self.plan.scalars[name]]
             cell = self._cells[name] = self.frame[slot : slot + 1].view(dtype)[:1]
         return cell.item()

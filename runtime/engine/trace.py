@@ -113,6 +113,9 @@ class _Packed:
     arrays: tuple[NDArray[Any], ...]
 
 
+_NOTHING = _Packed(0, [], (np.zeros(0, np.int64), np.zeros(0, np.float64), *2 * (np.zeros(0, np.int64),)))
+
+
 class History:
     """The records of the supersteps of a run, with one part for each call.
 
@@ -121,8 +124,7 @@ class History:
     """
 
     def __init__(self) -> None:
-        none = np.zeros(0, np.int64)
-        self._packed = _Packed(0, [], (none, np.zeros(0, np.float64), none, none))
+        self._packed = _NOTHING
         self._parts: list[tuple[int, int, float, Sequence[Done], Moved]] = []
         self.edges = 0
 

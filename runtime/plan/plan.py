@@ -41,6 +41,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from functools import cached_property
+from itertools import takewhile
 
 from vlang.records import dataclass
 from vlang.runtime.plan.page_words import (
@@ -300,6 +301,43 @@ class Plan:
     def counted(self) -> tuple[LoopSpec | ForRangeSpec, ...]:
         """Every block whose rounds are counted, in the order of the text."""
         return tuple(step for step in every_step(self.steps) if isinstance(step, (LoopSpec, ForRangeSpec)))
+
+    @cached_property
+    def layout(self) -> tuple[tuple[str, str, str, int], ...]:
+        """The arrays that every run allocates: slot, stored type, length (see `ArraySpec`), entries per element."""
+        fields, arrays = {one.name: one for one in self.fields}, {one.slot: one for one in self.arrays}
+        found = []
+        for slot in self.slots:
+            name = field_of(slot)
+            if name is not None:
+                found.append((slot, fields[name].dtype, "vertices", fields[name].width))
+            elif slot in arrays:
+                found.append((slot, arrays[slot].dtype, arrays[slot].length, arrays[slot].width))
+        return tuple(found)
+
+    @cached_property
+    def written_first(self) -> frozenset[str]:
+        """The slots of fields that a run writes completely before it reads them, so that they need not be cleared.
+
+        The passes before the first loop initialise some fields. The result has these fields, and the second buffers of
+        all fields. A full pass writes the whole second buffer, and a pass over lists first copies the field to the
+        second buffer.
+        """
+        passes = takewhile(lambda step: isinstance(step, StageSpec | ScalarSpec | Contract), self.steps)
+        names = {name for step in passes if isinstance(step, StageSpec) for name in step.written}
+        second = {slot for slot in self.slots if slot.startswith("next:")}
+        return frozenset({*(f"field:{name}" for name in names), *second})
+
+    @cached_property
+    def checks(self) -> int:
+        """The number of steps up to the last contract that is checked before the run."""
+        return max((at + 1 for at, step in enumerate(self.steps)
+                    if isinstance(step, Contract) and step.kind != "later"), default=0)
+
+    @cached_property
+    def numbers(self) -> dict[int, int]:
+        """The number in the history of each block whose rounds are counted, by id() of the block."""
+        return {id(spec): number for number, spec in enumerate(self.counted)}
 
     @cached_property
     def values(self) -> tuple[ScalarSpec, ...]:

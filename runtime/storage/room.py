@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -71,13 +69,27 @@ def out_of_memory(need: str, have: int | None = None, limited: bool = False) -> 
     return OutOfMemory(f"out of memory: {need}, and {there}: {_ADVICE}")
 
 
-@contextmanager
-def memory_named(what: str) -> Iterator[None]:
+def memory_named(what: str) -> _MemoryNamed:
     """A context that turns a MemoryError into an OutOfMemory that names `what` and the bytes needed."""
-    try:
-        yield
-    except MemoryError as error:
-        raise named(error, what) from None
+    return _MemoryNamed(what)
+
+
+class _MemoryNamed:
+    """The context of `memory_named`. Every call of a program enters two, and a generator would take three times as long.
+    """
+
+    __slots__ = ("_what",)
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+
+    def __enter__(self) -> None:
+        """Do nothing."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Raise OutOfMemory in place of a MemoryError."""
+        if isinstance(error, MemoryError):
+            raise named(error, self._what) from None
 
 
 def named(error: MemoryError, what: str) -> OutOfMemory:

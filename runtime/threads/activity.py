@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol
 
@@ -105,13 +105,14 @@ def unreported() -> Iterator[None]:
         _LISTENERS.reset(token)
 
 
-@contextmanager
-def step(name: str, of: str = "", size: int = 0) -> Iterator[None]:
+def step(name: str, of: str = "", size: int = 0) -> AbstractContextManager[object]:
     """A context manager that reports the step `name` on `of`. `size`, if not 0, is the number of bytes of `of`."""
     found = _LISTENERS.get()
-    if not found:
-        yield
-        return
+    return _step(found, name, of, size) if found else _IGNORED
+
+
+@contextmanager
+def _step(found: tuple[Listener, ...], name: str, of: str, size: int) -> Iterator[None]:
     for one in found:
         one.begin(name, of, size)
     try:

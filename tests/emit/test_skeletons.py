@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -92,6 +93,17 @@ def test_functions_of_a_pass_are_renamed_and_nothing_else() -> None:
     assert found.files["shared"].text("s1") == found.files["shared"].text() == "def tidy(stats):\n    note(stats)\n"
     assert found.heads == {"bind": "frame", "take": "env, acc, v=0"}
     assert "from vlang.runtime.plan.layouts.meet_words import *\n" in found.head
+
+
+def test_functions_that_passes_share_have_one_definition() -> None:
+    """All passes of a program are in one module, where a second definition of a name would replace the first."""
+    places: dict[str, list[str]] = {}
+    for file, one in skeletons().files.items():
+        for name in re.findall(r"^def (\w+)", one.text("s1"), re.MULTILINE):
+            if not name.endswith("_s1"):
+                places.setdefault(name, []).append(file)
+    assert len(places) > 50
+    assert {name: files for name, files in places.items() if len(files) > 1} == {}
 
 
 def test_a_skeleton_without_functions_is_refused() -> None:

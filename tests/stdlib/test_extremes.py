@@ -49,14 +49,15 @@ def graphs() -> dict[str, RefGraph]:
 GRAPHS = graphs() if os.environ.get("VLANG_EXHAUSTIVE") else {"path": graphs()["path"]}
 
 
-def scaled(given: Case, factor: float, bits: int) -> Case:
-    """Return the case with all float inputs multiplied by a power of two, as far as the type can hold them."""
+def scaled(given: Case, factor: float | None, bits: int) -> Case:
+    """Return the case with floats of `bits`, whose largest values become about `factor` if it is given."""
     def large(values: Any) -> Any:
         array, kind = np.asarray(values), f"f{bits // 8}"
         if array.dtype.kind != "f":
             return values
         most = max(1.0, float(np.abs(array[np.isfinite(array)]).max(initial=0)))
-        return np.asarray(array.astype(kind) * (factor / 2.0 ** np.ceil(np.log2(most))), kind)
+        by = 1.0 if factor is None else factor / 2.0 ** np.ceil(np.log2(most))
+        return np.asarray(array.astype(kind) * by, kind)
 
     columns = {name: large(column) for name, column in given.graph.columns.items()}
     return replace(given, graph=replace(given.graph, columns=columns),
@@ -77,7 +78,7 @@ def wrong(name: str, bits: int, given: Case, found: dict[str, NDArray[Any]]) -> 
     """Return the outputs that are infinite, NaN or far off, although the values of unlimited floats are not."""
     large = scaled(given, LARGE[bits], bits)
     if bits == 32:
-        wide = scaled(large, 1.0, 64)
+        wide = scaled(large, None, 64)
         reference = interpreted(program(name, 64), wide, max_rounds=300)
         right = {**reference.fields, **reference.globals}
     else:

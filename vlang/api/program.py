@@ -295,6 +295,8 @@ class Program:
         Raises BindError if a constant has no value.
         """
         constants = defaults_of(self.stages().checked)
+        if not constants:
+            return self, arguments
         program = self.with_constants(**{name: arguments[name] for name in constants if name in arguments})
         if unset := missing(program):
             raise BindError(unset)

@@ -209,17 +209,17 @@ def _twice(program: f.Program) -> Iterator[str]:
 
 def _undeclared(program: f.Program) -> Iterator[str]:
     fields: dict[str, Type] = {decl.name: decl.type for decl in program.fields}
-    edges: dict[str, Type] = {decl.name: decl.type for decl in program.edges}
-    states: dict[str, Type] = {decl.name: decl.type for decl in program.states}
+    edges, states = ({decl.name: decl.type for decl in decls} for decls in (program.edges, program.states))
     for node in nodes(program):
         expr = node.expr
         if isinstance(expr, f.Field) and fields.get(expr.name) != expr.type:
             yield str(node)
         if isinstance(expr, f.EdgeValue) and edges.get(expr.name) != expr.type:
             yield str(node)
-        if isinstance(expr, f.EdgeState | f.Keep):
-            if states.get(expr.name) != (expr.type if isinstance(expr, f.EdgeState) else expr.value.type):
-                yield str(node)
+        if isinstance(expr, f.EdgeState) and states.get(expr.name) != expr.type:
+            yield str(node)
+        if isinstance(expr, f.Keep) and states.get(expr.name) != expr.value.type:
+            yield str(node)
 
 
 def _unseen(program: f.Program) -> Iterator[str]:

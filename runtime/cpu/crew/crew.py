@@ -42,6 +42,7 @@ class Crew:
     Attributes:
         counter: the address of an i64 that is 0 at the start of each launch; kernels take task numbers from this
             counter.
+        processors: the default number of threads of a run when the crew was created.
     """
 
     def __init__(self, room: int) -> None:
@@ -53,7 +54,7 @@ class Crew:
         self._process = os.getpid()
         self._lost = weakref.finalize(self, _finished, self._process, self._kernels["end"], self._words, self._threads)
         self._lost.atexit = False
-        self.room = room
+        self.room, self.processors = room, available_threads()
         self.counter = address_of(self._words) + 8 * CREW_COUNTER
 
     @property
@@ -143,7 +144,7 @@ def give_back(crew: Crew) -> None:
     if not crew.usable:
         return
     with _lock:
-        keep = len(_idle) < _MOST_IDLE and len(crew) < available_threads()
+        keep = len(_idle) < _MOST_IDLE and len(crew) < crew.processors
         if keep:
             _idle.append(crew)
     if not keep:

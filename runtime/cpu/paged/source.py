@@ -58,9 +58,14 @@ class InMemory:
         return self._known[kind]
 
     def table(self, kind: str, columns: Columns) -> NDArray[np.uint64]:
-        """The page table of a pass. The table stays valid during the whole run."""
+        """The page table of a pass, made once per graph. The graph keeps all arrays to which the table points."""
         adjacency = self._graph.adjacency(kind, tuple(name for name, _ in columns))
-        return self.pages(kind).table([adjacency.column(name, DTYPES[dtype]) for name, dtype in columns])
+
+        def made() -> NDArray[np.uint64]:
+            return self.pages(kind).table([adjacency.column(name, DTYPES[dtype]) for name, dtype in columns])
+
+        found: NDArray[np.uint64] = adjacency.derived(("table", self._size, *columns, *dict(columns)), made)
+        return found
 
 
 class Streamed:

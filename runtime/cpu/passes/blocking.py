@@ -15,7 +15,7 @@ from vlang.runtime.graph.topology.blocks import blocks_bytes
 from vlang.runtime.graph.topology.pages import Pages
 from vlang.runtime.storage.ledger import ledger
 
-__all__ = ["Blocked", "Trial", "blocks_fit", "choose_blocks"]
+__all__ = ["Blocked", "Trial", "blocks_fit", "choose_blocks", "never_blocks"]
 
 _LEAST_EDGES = 1 << 16  # in graphs with fewer edges, sweeps are too short to build blocks for
 _TRIES = 3  # sweeps that are timed by rows, and as many by blocks, before one is chosen
@@ -43,6 +43,11 @@ def choose_blocks(asked: str, edges: int, made: bool, sweeps: int, coming: int |
         return asked == "always"
     enough = _PAYS_AFTER_IF_LARGE if edges >= _LARGE else _PAYS_AFTER
     return made or (edges >= _LEAST_EDGES and sweeps + (coming or 0) >= enough)
+
+
+def never_blocks(asked: str, edges: int) -> bool:
+    """Whether no sweep over a graph of so many edges uses cache blocks; `asked` as in `choose_blocks`."""
+    return asked == "never" or (asked == "auto" and edges < _LEAST_EDGES)
 
 
 def blocks_fit(pages: Pages) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.runtime.compile.objects import address_of
 from vlang.runtime.engine.state import State
 from vlang.runtime.plan.layouts.pass_words import FOLLOW_FRAME, FOLLOW_LEFT, FOLLOW_VERTICES
 from vlang.runtime.plan.plan import BLOCK, SLOT_FUSED, SLOT_LISTED, StageSpec
@@ -27,7 +29,7 @@ class Ahead:
 
     def __init__(self, state: State, low: int = 0, high: int | None = None) -> None:
         self._state = state
-        self._ready: frozenset[str] = frozenset()
+        self._ready: Collection[str] = ()
         self._moves: dict[tuple[str, bool], NDArray[np.intp]] = {}
         self._low, self._high = low, state.n if high is None else high
 
@@ -56,12 +58,16 @@ class Ahead:
         control[FOLLOW_VERTICES] = self._high
         return control
 
+    @cached_property
+    def _control_at(self) -> int:
+        return address_of(self._control)
+
     def __contains__(self, kernel: str) -> bool:
         return kernel in self._ready
 
     def clear(self) -> None:
         """Mark the results of all kernels as outdated, because a pass without fused work has changed the state."""
-        self._ready = frozenset()
+        self._ready = ()
         self._state.words[SLOT_FUSED] = 0
 
     def aim(self, stage: StageSpec, inside: bool) -> None:
@@ -76,16 +82,16 @@ class Ahead:
         self.clear()
         assert stage.fused is not None
         state = self._state
-        if inside and any(not len(state.arrays[later]) for later in stage.fused.own):
-            state.allocate("later", f"later:message.{stage.name}.", state.n)
         moves = self._moves.get((stage.name, inside))
         if moves is None:
+            if inside and any(not len(state.arrays[later]) for later in stage.fused.own):
+                state.allocate("later", f"later:message.{stage.name}.", state.n)
             moves = self._moves[stage.name, inside] = self._moves_of(stage, inside)
-        np.take(state.frame, moves, out=self.frame, mode="clip")
-        self.frame[SLOT_LISTED] = 0
+        state.frame.take(moves, out=self.frame, mode="clip")
+        self.frame.data[SLOT_LISTED] = 0
         if inside:
             self._left[:] = self._count
-            state.point(SLOT_FUSED, self._control)
+            state.words[SLOT_FUSED] = self._control_at
 
     def _moves_of(self, stage: StageSpec, inside: bool) -> NDArray[np.intp]:
         """For each word of the frame after a pass, the index of the word in the frame before the pass. The two differ
@@ -110,7 +116,7 @@ class Ahead:
                 self._state.exchange(_first(later), later)
             else:  # the messages that a pass reads must be in memory; the new ones are in a file
                 windows.put(arrays[_first(later)], arrays[later])
-        self._ready = frozenset(stage.fused.kernels)
+        self._ready = stage.fused.kernels
 
 
 def _first(later: str) -> str:

@@ -14,7 +14,7 @@ from vlang.runtime.compile.objects import Kernels, address_of
 from vlang.runtime.cpu.crew.launch import Cpu
 from vlang.runtime.cpu.paged.source import PageSource, Streamed
 from vlang.runtime.cpu.paged.work import Tasks, by_page, by_row, in_windows, release
-from vlang.runtime.cpu.passes.blocking import Blocked, Trial, blocks_fit, choose_blocks
+from vlang.runtime.cpu.passes.blocking import Blocked, Trial, blocks_fit, choose_blocks, never_blocks
 from vlang.runtime.cpu.passes.edge_costs import Costs, costs_of
 from vlang.runtime.cpu.passes.freedoms import PLAIN, Freedoms
 from vlang.runtime.cpu.passes.fused_work import Ahead
@@ -79,7 +79,8 @@ class Passes:
 
     def __post_init__(self) -> None:
         self.pointed = Pointed(self.graph, self.state, self.cpu.threads)
-        self._stats, self._total = np.zeros(3, dtype=np.int64), np.zeros(1, dtype=np.int64)
+        self._stats_at = address_of(stats := np.zeros(3, np.int64))
+        self._stats, self._total = stats, np.zeros(1, np.int64)
         self._by_vertex = vertex_tasks(self.graph.n, 4 * BLOCK)
         self._aims: dict[str, tuple[NDArray[np.uint64], PageCuts, tuple[int, int, int]]] = {}
         self.vertices = 0, self.graph.n  # the first vertex over which passes run, and the last one plus 1
@@ -111,7 +112,7 @@ class Passes:
         if "blocked" not in stage.kernels or stage.name in self.blocks or stage.domain is None:
             return
         pages = self.pages_of(stage.domain)
-        if not isinstance(pages, Pages):  # the edges are not in memory
+        if not isinstance(pages, Pages) or never_blocks(asked, pages.edges):  # the edges may not be in memory
             return
         swept: list[int] = pages.adjacency.derived("sweeps", lambda: [0])  # counted over all runs
         there = pages.adjacency.made("blocks")
@@ -134,10 +135,9 @@ class Passes:
         """The page table of a stage, with the columns that the stage reads."""
         if stage.pointer:
             return self.pointed.table(stage.domain or "", ())
-        known = self.tables.get(stage.name)
-        if known is None:
-            known = self.tables[stage.name] = self.source.table(stage.domain or "in", stage.columns)
-        return known
+        if stage.name not in self.tables:
+            self.tables[stage.name] = self.source.table(stage.domain or "in", stage.columns)
+        return self.tables[stage.name]
 
     # ------------------------------------------------------------------ full passes
     @traced("full")
@@ -149,9 +149,9 @@ class Passes:
         self.pointed.follow(stage.pointer)
         if stage.domain is not None and stage.name not in self.blocks and not stage.stores and self.freedoms.as_list():
             return self.some(stage, every := np.arange(self.graph.n), every)
-        self.state.words[SLOT_LISTED] = 0
+        words = self.state.words
+        words[SLOT_LISTED], words[SLOT_STATS] = 0, self._stats_at
         self._stats.fill(0)
-        self.state.point(SLOT_STATS, self._stats)
         self.send_all(stage)
         if not fused or stage.fused is None:
             self.ahead.clear()
@@ -275,7 +275,7 @@ class Passes:
                         self.freedoms.tasks(tasks, count), count, cost)
 
     def _counted(self, edges: int) -> tuple[Stats, int]:
-        return Stats(*self._stats[:2].tolist()), edges
+        return Stats(*self._stats.tolist()[:2]), edges
 
     def fold(self, fold: Fold) -> None:
         """Reduce over vertices to one partial result per block, unless fused work has already run the reduction."""

@@ -23,6 +23,7 @@ from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.cpu_way import CpuWay, Running, only_new
 from vlang.runtime.cpu.ways.frontier_loop import FrontierLoop
 from vlang.runtime.cpu.ways.push import pushed_directions, pushes_refused
+from vlang.runtime.cpu.ways.reach_room import ROWS, ReachRoom
 from vlang.runtime.engine.machine import Loop, Start
 from vlang.runtime.engine.trace import Done, Series
 from vlang.runtime.graph.edges.shape import Counts, Shape
@@ -30,46 +31,30 @@ from vlang.runtime.plan.layouts.reach_words import (
     REACH_ACTIVE,
     REACH_AHEAD,
     REACH_COMING,
-    REACH_CONTROL,
-    REACH_COUNTED,
-    REACH_COUNTS,
     REACH_CREW,
     REACH_CUT,
     REACH_DESKS,
     REACH_EDGES,
     REACH_FEW,
-    REACH_FINDERS,
     REACH_FRONT,
-    REACH_LEFT,
     REACH_LEFT_EDGES,
     REACH_LEFT_OVER,
     REACH_LONG,
-    REACH_LONGS,
     REACH_LOOKED,
     REACH_MARKING,
-    REACH_MARKS,
     REACH_MOST,
     REACH_ONE,
-    REACH_PULL,
-    REACH_QUEUES,
-    REACH_RECORDS,
-    REACH_ROOM,
     REACH_ROUNDS,
-    REACH_ROWS,
     REACH_SENDER,
     REACH_SUPERSTEPS,
-    REACH_VERTICES,
-    REACH_WORDS,
 )
-from vlang.runtime.plan.plan import PAGE_OFFSETS, PAGE_TARGETS, LoopSpec, StageSpec
-from vlang.runtime.storage.memory import empty, zeros
+from vlang.runtime.plan.plan import LoopSpec, StageSpec
 from vlang.types import OPPOSITE
 
 __all__ = ["Reach", "ReachLoop"]
 
-_ROWS = 4096  # maximum number of supersteps in a call; a run can be interrupted only between calls
-_RUN = 32  # words of a bitmap in a task
 _NARROW = 1 << 14  # edges and vertices of a frontier below which queues are faster than bitmaps
+_RUN = 32  # words of a bitmap in a task
 
 
 class Reach(CpuWay):
@@ -148,30 +133,11 @@ class ReachLoop(FrontierLoop):
         self._looks, self._free, self._start_flags = looks, free, start_flags
         graph, threads = passes.graph, passes.cpu.threads
         self._out, self._into = graph.adjacency(self._receivers(stage.domain)), graph.adjacency(stage.domain)
-        self._words = words = -(-graph.n // 64)
+        self._words = -(-graph.n // 64)
         # No frontier of a small graph has more vertices and edges than the graph.
         self._narrow = min(_NARROW + graph.n // 512, graph.n + len(self._out) + 1)
-        self._bits = [empty(words, np.uint64) for _ in range(3)]
-        self._marks = zeros(threads * words, np.uint64)
-        self._longs = np.empty(2 * len(self._out) // REACH_LONG + 1, np.uint64)
-        crew = min(threads, REACH_CREW)
-        self._queues = empty(2 * crew * self._narrow, np.uint32)
-        self._rows = empty(2 * crew * 2 * (self._narrow + REACH_AHEAD), np.uint64)
-        self._finders = empty(graph.n + 64 * (crew + 1) if crew > 1 else 0, np.uint8)
-        self._control = np.zeros(REACH_CONTROL, np.int64)
-        self._counts, self._tasks = np.zeros(REACH_COUNTED, np.int64), np.zeros(2, np.int64)
-        self._records = np.empty((_ROWS, 2), np.int64)
-        self._table = np.zeros(REACH_WORDS, np.uint64)
-        self._table_words = self._table.data  # the same words, which are stored one by one in a third of the time
-        for row, adjacency in ((0, self._out), (REACH_PULL, self._into)):
-            self._point(row + PAGE_OFFSETS, adjacency.offsets)
-            self._point(row + PAGE_TARGETS, adjacency.targets)
-        for word, array in ((REACH_LEFT, self._bits[2]), (REACH_MARKS, self._marks), (REACH_LONGS, self._longs),
-                            (REACH_QUEUES, self._queues), (REACH_COUNTS, self._counts),
-                            (REACH_RECORDS, self._records), (REACH_ROWS, self._rows),
-                            (REACH_FINDERS, self._finders)):
-            self._point(word, array)
-        self._table[REACH_VERTICES], self._table[REACH_ROOM] = graph.n, self._narrow
+        self._room = ReachRoom.taken(graph.n, self._out, self._into, threads, self._narrow)
+        self._counts = self._room.counts
         self._sizes = self._of_graph(stage.domain)
         self._active, self._edges = self._sizes[0], 0  # vertices and edges of the frontier
         # An upper bound of the number of unreached vertices, and an estimate of the number of their edges.
@@ -227,31 +193,36 @@ class ReachLoop(FrontierLoop):
         degrees = np.diff(self._out.offsets.view(np.int64))
         bits = np.zeros(64 * self._words, np.uint8)
         bits[vertices] = 1
-        self._bits[0][:] = np.packbits(bits, bitorder="little").view(np.uint64)
+        self._room.bits[0][:] = np.packbits(bits, bitorder="little").view(np.uint64)
         parts = [(part << 32) | v for v in vertices[degrees[vertices] > REACH_LONG].tolist()
                  for part in range(-(-int(degrees[v]) // REACH_LONG))]
-        self._longs[: len(parts)] = parts
+        self._room.longs[: len(parts)] = parts
         self._counts[REACH_CUT], self._counts[REACH_ONE] = len(parts), vertices[0] if len(vertices) else 0
         self._active, self._edges = len(vertices), int(degrees[vertices].sum())
         self._left -= reached
         self._left_edges -= edges
 
+    def close(self) -> None:
+        """Keep the scratch memory for the next run on this graph."""
+        self._room.give_back(self._out)
+
     def sync(self) -> NDArray[np.uint8]:
         """The frontier as flags, uint8[n]. The fields are up to date between supersteps."""
-        return np.unpackbits(self._bits[0].view(np.uint8), bitorder="little")[: self._passes.graph.n]
+        return np.unpackbits(self._room.bits[0].view(np.uint8), bitorder="little")[: self._passes.graph.n]
 
     def _few(self, room: int | None) -> Series:
         """Run several narrow supersteps in one call, on one worker or on several workers that synchronise at barriers.
         """
         self._aim()
         cpu, several = self._passes.cpu, self._active + self._edges >= REACH_FEW
-        self._control[REACH_DESKS:] = 0
-        self._control[REACH_ROUNDS] = min(_ROWS, room or _ROWS)
-        self._control[REACH_MOST] = min(self._narrow, REACH_FEW) if cpu.threads > 1 and not several else self._narrow
+        control = self._room.control
+        control[REACH_DESKS:] = 0
+        control[REACH_ROUNDS] = min(ROWS, room or ROWS)
+        control[REACH_MOST] = min(self._narrow, REACH_FEW) if cpu.threads > 1 and not several else self._narrow
         cost = len(self._out) + self._passes.graph.n if several else 0
-        cpu.crew(self._passes.kernels[self._stage.kernels["narrow"]], (self._state.frame,), self._control, cost,
-                 (self._table,), REACH_CREW)
-        rows = Series("push", self._records[: self._counts[REACH_SUPERSTEPS]])
+        cpu.crew(self._passes.kernels[self._stage.kernels["narrow"]], (self._state.frame_address,), control, cost,
+                 (self._room.table,), REACH_CREW)
+        rows = Series("push", self._room.records[: self._counts[REACH_SUPERSTEPS]])
         self._found()
         self._left -= rows[:-1].active
         self._left_edges -= rows[1:].edges
@@ -262,7 +233,7 @@ class ReachLoop(FrontierLoop):
         cut, edges = int(self._counts[REACH_CUT]), self._edges
         self._launch("mark", self._words, self._active + edges, cut, cut)
         self._launch("unite", self._words, self._words + min(self._left, edges), int(self._counts[REACH_MARKING]))
-        self._bits[:2] = self._bits[1], self._bits[0]
+        self._swap()
         self._found()
         return Done(self._active, "push", edges)
 
@@ -270,7 +241,7 @@ class ReachLoop(FrontierLoop):
         """Let unreached vertices search for a neighbour in the frontier."""
         self._launch("early", self._words, self._words + self._left, int(not self._looked))
         self._looked = True
-        self._bits[:2] = self._bits[1], self._bits[0]
+        self._swap()
         counts = self._found()
         self._left, self._left_edges = counts[[REACH_LEFT_OVER, REACH_LEFT_EDGES]].tolist()
         return Done(self._active, "early-exit pull", int(counts[REACH_LOOKED]))
@@ -301,20 +272,22 @@ class ReachLoop(FrontierLoop):
             more: the number of additional tasks, which come before the tasks over words.
         """
         self._aim()
-        self._tasks[:] = _RUN, number
+        self._room.tasks[:] = _RUN, number
         kernel = self._passes.kernels[self._stage.kernels[role]]
-        self._passes.cpu.launch(kernel, (self._state.frame,), self._tasks, more - (-entries // _RUN), cost,
-                                (self._table,))
+        self._passes.cpu.launch(kernel, (self._state.frame_address,), self._room.tasks, more - (-entries // _RUN), cost,
+                                (self._room.table,))
 
     def _aim(self) -> None:
         """Prepare a launch: store addresses, clear counts, and choose any one vertex of the frontier as the sender.
 
         All vertices of a uniform frontier send the same value.
         """
-        self._table[REACH_SENDER] = self._counts[REACH_ONE]
+        words, bits = self._room.words, self._room.bits
+        words[REACH_SENDER] = self._counts.item(REACH_ONE)
         self._counts[:REACH_ONE] = 0
-        self._point(REACH_FRONT, self._bits[0])
-        self._point(REACH_COMING, self._bits[1])
+        words[REACH_FRONT], words[REACH_COMING] = address_of(bits[0]), address_of(bits[1])
 
-    def _point(self, word: int, array: NDArray[np.generic]) -> None:
-        self._table_words[word] = address_of(array)
+    def _swap(self) -> None:
+        """Let the bitmap that was found be the frontier."""
+        bits = self._room.bits
+        bits[0], bits[1] = bits[1], bits[0]

@@ -9,6 +9,7 @@ results of the segments of a long vertex are always merged in order.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ class PageCuts:
         """The number of pages."""
         return len(self.firsts)
 
-    @property
+    @cached_property
     def edges(self) -> int:
         """The number of edges in all pages."""
         return int(self.starts[-1])
@@ -250,8 +251,12 @@ def segment_tasks(pages: Int64s, per_task: int) -> Int64s:
     return np.ascontiguousarray(np.stack([pages[cuts[:-1]], cuts[:-1], cuts[1:]], axis=1))
 
 
+@lru_cache(maxsize=16)
 def vertex_tasks(n: int, size: int) -> Int64s:
-    """Tasks over all vertices, with `size` vertices each: int64[T, 3] with page 0, first and end vertex."""
+    """Tasks over all vertices, with `size` vertices each: int64[T, 3] with page 0, first and end vertex.
+
+    The result is kept for later calls, so it must not be changed.
+    """
     low = np.arange(0, n, size, dtype=np.int64)
     tasks = np.zeros((len(low), 3), np.int64)
     tasks[:, 1] = low

@@ -25,6 +25,9 @@ __all__ = ["bind_options", "check_options", "options_by_name", "read_option", "s
 
 _ALWAYS = {"threads", "precision", "progress"}  # options that fit every other option
 _DOORS = ("options", "research")
+_PLAIN = frozenset({int, bool, type(None)})  # types of values that mean the same in every call; a path may not
+_MOST_SEEN = 64
+_seen: dict[tuple[tuple[str, type, Any], ...], Options] = {}
 
 
 def bind_options(
@@ -55,7 +58,22 @@ def bind_options(
 
 
 def check_options(given: Mapping[str, Any]) -> Options:
-    """Read options given by name, and check them against each other. Raises BindError."""
+    """Read options given by name, and check them against each other. Raises BindError.
+
+    Options that were given before are not read again: on a small graph that takes as long as a superstep.
+    """
+    key = tuple((name, type(value), value) for name, value in given.items())
+    if not all(kind in _PLAIN for _, kind, _ in key):
+        return _checked(given)
+    known = _seen.get(key)
+    if known is None:
+        if len(_seen) >= _MOST_SEEN:
+            _seen.clear()
+        known = _seen[key] = _checked(given)
+    return known
+
+
+def _checked(given: Mapping[str, Any]) -> Options:
     values = with_policy({name: read_option(name, value) for name, value in given.items()})
     if values.get("kernel") == "edge-list" and values.get("mode") is None:
         values["mode"] = "pull"

@@ -74,10 +74,13 @@ def ran_call(program: Program, call: Call, draws: Draws | None = None) -> Ran:
     arrays = {**call.fields, **call.old}
     columns, given, sizes = columns_of(stages.program, graph), frozenset(arrays), sizes_of(graph.n, graph.m)
 
-    @cache
+    plans: dict[str, Plan] = {}
+
     def plan_for(target: str) -> Plan:
-        return program.plan(columns, given, precision, target, call.options.without,
-                            renumbered(graph, call.options), sizes)
+        if target not in plans:
+            plans[target] = program.plan(columns, given, precision, target, call.options.without,
+                                         renumbered(graph, call.options), sizes)
+        return plans[target]
 
     plan = plan_for("numba" if call.options.device in ("cpu", "auto") else "cuda")
     refuse_policy(plan, call.options)

@@ -23,7 +23,7 @@ _ATOM = 12
 _FOLDS = {"vsum": "sum", "vmin": "min", "vmax": "max"}
 _DEGREES = {"in": "indegree", "out": "outdegree", "all": "degree"}
 _DOMAINS = {"in": "u -> self", "out": "self -> u", "both": "u -- self", "vertices": "v in vertices",
-            "pointing": "u in vertices", "group": "u"}
+            "pointing": "u in vertices", "group": "u", "common": "w in common(self, u)"}
 
 
 def type_text(type_: Type) -> str:

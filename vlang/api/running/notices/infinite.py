@@ -39,7 +39,7 @@ def integer_warnings(
     """
     fields, ends = values.fields, {g.name: whole(g.type) for g in stages.program.globals}
     arrays = {name: fields[name] for name in found.fields if isinstance(fields.get(name), np.ndarray)}
-    graph = any(name in values.globals and np.isin(values.globals[name], (kind.low, kind.high)).any()
+    graph = any(name in values.globals and values.globals[name] in (kind.low, kind.high)
                 for name, kind in ends.items() if name in found.globals and kind is not None and kind.up)
     if not graph and not any(map(_infinite, arrays.values())):
         return ()

@@ -154,7 +154,7 @@ def take_run(desk: Pointer[i64], links: Pointer[i64], turn: i64) -> i64:
 
 
 @inner
-def slot_of(priority: f64, origin: f64, scale: f64, least: f64) -> i64:
+def bucket_of(priority: f64, origin: f64, scale: f64, least: f64) -> i64:
     """The bucket of a priority, not below `least`; ORDER_BUCKETS for priorities beyond the window."""
     return i64(min(max((priority - origin) * scale, least), f64(ORDER_BUCKETS)))
 

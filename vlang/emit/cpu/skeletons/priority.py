@@ -23,6 +23,7 @@ import numpy as np
 
 from vlang.emit.cpu.skeletons.buckets import (
     bounded,
+    bucket_of,
     change_of,
     deposit,
     find_run,
@@ -34,7 +35,6 @@ from vlang.emit.cpu.skeletons.buckets import (
     next_bucket,
     put_on_offer,
     reported,
-    slot_of,
     take_run,
     wait_for_runs,
 )
@@ -132,7 +132,7 @@ def expand(
         better, before, after = offer(env, part, along(columns, word, shift, k), v, u)
         k += 1
         if better:
-            slot, was = slot_of(after, origin, scale, least), slot_of(before, origin, scale, least)
+            slot, was = bucket_of(after, origin, scale, least), bucket_of(before, origin, scale, least)
             if slot == now:
                 again += i64(was == now)
             if slot == now or slot != was or unsure or before == np.inf:
@@ -202,7 +202,7 @@ def collect(
             run = (at - 1) // ORDER_RUN
             for i in range(run * ORDER_RUN, at):
                 v = i64(entries[i])
-                if slot_of(bounded(rank(env, v)), origin, scale, f64(-1.0)) == slot:
+                if bucket_of(bounded(rank(env, v)), origin, scale, f64(-1.0)) == slot:
                     deposit(control, desk, places, links, entries, spilled, ORDER_MOVED, v)
             at = links[run]
             give_back(desk, links, run)
@@ -233,7 +233,7 @@ def spread(
         run = (at - 1) // ORDER_RUN
         for i in range(run * ORDER_RUN, at):
             v = i64(entries[i])
-            slot = slot_of(bounded(rank(env, v)), origin, scale, f64(0.0))
+            slot = bucket_of(bounded(rank(env, v)), origin, scale, f64(0.0))
             deposit(control, desk, places, links, entries, spilled, slot, v)
         at = links[run]
         give_back(desk, links, run)
@@ -325,7 +325,7 @@ def priority(frame: Frame, control: Pointer[i64], table: Pointer[u64]) -> None:
             now = least_reported(table, crew, ORDER_FIRST)
         if target >= 0:  # a vertex that waits for a run may still improve the target
             reached = peek(control, ORDER_SPILLED) == 0 and \
-                slot_of(bounded(rank(env, target)), origin, scale, f64(-1.0)) < now
+                bucket_of(bounded(rank(env, target)), origin, scale, f64(-1.0)) < now
             meet(control, crew)
         if now == ORDER_MOVED or reached or rounds == control[ORDER_ROUNDS] or origin + f64(now) / scale >= bound:
             break
