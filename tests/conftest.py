@@ -1,8 +1,8 @@
 """Profiles for Hypothesis, and settings for all tests.
 
 The profile `ci` draws the same examples every time, so that a failure repeats. Every test checks the compiler's own
-rules (`vlang.ir.verify`), also in the processes that it starts. Interrupts are enabled, because processes that a shell
-starts in the background ignore interrupts.
+rules (`vlang.ir.invariants`), also in the processes that it starts. Interrupts are enabled, because processes that a
+shell starts in the background ignore interrupts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ fix_draws()
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-os.environ.setdefault("VLANG_VERIFY_IR", "1")
+os.environ.setdefault("VLANG_INVARIANTS", "1")
 
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True,
                           suppress_health_check=[HealthCheck.too_slow])  # fmt: skip

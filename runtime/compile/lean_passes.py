@@ -48,9 +48,7 @@ class LeanSSA(untyped_passes.ReconstructSSA):
 
     def run_pass(self, state: Any) -> bool:
         """Change `state.func_ir`."""
-        state.func_ir = untyped_passes.reconstruct_ssa(state.func_ir)
-        state.func_ir._definitions = build_definitions(state.func_ir.blocks)
-        state.func_ir.blocks = transforms.canonicalize_cfg(state.func_ir.blocks)
+        state.func_ir = _renewed(untyped_passes.reconstruct_ssa(state.func_ir))
         return True
 
 
@@ -62,10 +60,15 @@ class LeanStripPhis(typed_passes.PreLowerStripPhis):
 
     def run_pass(self, state: Any) -> bool:
         """Change `state.func_ir`."""
-        state.func_ir = self._strip_phi_nodes(state.func_ir)
-        state.func_ir._definitions = build_definitions(state.func_ir.blocks)
-        state.func_ir.blocks = transforms.canonicalize_cfg(state.func_ir.blocks)
+        state.func_ir = _renewed(self._strip_phi_nodes(state.func_ir))
         return True
+
+
+def _renewed(func_ir: Any) -> Any:
+    """The function, with definitions and merged blocks that fit its changed statements."""
+    func_ir._definitions = build_definitions(func_ir.blocks)
+    func_ir.blocks = transforms.canonicalize_cfg(func_ir.blocks)
+    return func_ir
 
 
 _Colours: Any = type(termcolor())

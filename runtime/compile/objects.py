@@ -148,7 +148,11 @@ def address_of(array: Any) -> int:
 
 
 class Kernels(Mapping[str, Kernel]):
-    """The kernels of one text by name. The object keeps the loaded machine code alive. Threads may share it."""
+    """The kernels of one text, by name.
+
+    A kernel is compiled, or loaded from the cache, when it is first used. The machine code stays in memory as long as
+    this object. Several threads may use the object at the same time.
+    """
 
     def __init__(self, text: str, exports: Mapping[str, str]) -> None:
         self._text, self._key = text, ""  # _key: digest of the inputs that all kernels share

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vlang.runtime.engine.machine import Loop, Machine, Stats
 from vlang.runtime.plan.plan import LoopSpec, PrioritySpec, ScalarSpec
 
-__all__ = ["ended", "gap", "interrupted", "repeats", "final_vertices"]
+__all__ = ["at_target", "ended", "final_vertices", "gap", "interrupted", "repeats"]
 
 
 def ended(spec: LoopSpec, loop: Loop, machine: Machine) -> tuple[str, bool]:
@@ -69,6 +69,18 @@ def final_vertices(spec: LoopSpec, array: Callable[[str], NDArray[Any]], target:
     bound = values[target]
     worse: NDArray[np.bool_] = values > bound if priority.low else values < bound
     return ~worse
+
+
+def at_target(final: NDArray[np.bool_], reason: str) -> tuple[str, bool]:
+    """The reason why a run with a target ended, and whether it converged.
+
+    Args:
+        final: for each vertex, whether its value is final.
+        reason: the reason if all values are final.
+    """
+    if final.all():
+        return reason, True
+    return f"stopped at its target: {np.count_nonzero(final):,} of {len(final):,} vertices have final values", False
 
 
 def repeats(period: int) -> str:

@@ -21,7 +21,7 @@ from vlang.options import Options
 from vlang.runtime.engine.binding import bind_values
 from vlang.runtime.engine.contracts import check_contract, open_checks
 from vlang.runtime.engine.cycle import CycleWatch
-from vlang.runtime.engine.endings import ended, final_vertices, gap, interrupted, repeats
+from vlang.runtime.engine.endings import at_target, ended, final_vertices, gap, interrupted, repeats
 from vlang.runtime.engine.failures import failures, has_infinity, refuse_faults, unusual_outputs
 from vlang.runtime.engine.machine import Loop, Machine, Start, Values
 from vlang.runtime.engine.moving import Moving
@@ -309,7 +309,8 @@ class _Run:
         self._position.leave()
         self._look_inside()
         if self.options.target is not None:
-            reason, converged = self._at_target(spec, self.options.target, reason)
+            final = self.outcome.final = final_vertices(spec, self.machine.array, self.options.target)
+            reason, converged = at_target(final, reason)
         self._iteration = around
         self._moving.leave(outer)
         if spec.reads_iteration and around is not None:
@@ -342,10 +343,7 @@ class _Run:
         return self.machine.loop(spec, bound, start)
 
     def _watched(self, spec: LoopSpec, here: Block) -> CycleWatch:
-        """The CycleWatch of a loop.
-
-        If the loop continues from a checkpoint, the CycleWatch has the copy from the checkpoint.
-        """
+        """The CycleWatch of a loop, with the copy from the checkpoint if the loop continues from one."""
         watch = CycleWatch(spec, self.machine)
         if here.again and here.numbers["kept_at"] >= 0 and self._keeper is not None:
             watch.keep(self._keeper.copy_of(here), here.numbers)
@@ -396,10 +394,3 @@ class _Run:
             self._keeper.measure(each * len(done), len(done))
         self._note(spec, rounds + 1, begin, each, done, bound)
         return rounds + len(done)
-
-    def _at_target(self, spec: LoopSpec, target: int, reason: str) -> tuple[str, bool]:
-        """Record which vertices are final; returns the reason why the loop ended, and whether it converged."""
-        final = self.outcome.final = final_vertices(spec, self.machine.array, target)
-        if final.all():
-            return reason, True
-        return f"stopped at its target: {np.count_nonzero(final):,} of {len(final):,} vertices have final values", False

@@ -367,22 +367,6 @@ class GpuMachine(GpuSaved):
         """Set every byte of a vertex array; its padding stays 0."""
         self.device.fill(self.pointer(slot), self.state.lengths[slot] * self.state.dtypes[slot].itemsize, byte)
 
-    def keep(self, slots: Sequence[str]) -> object:
-        """Copy vertex arrays. Returns the copy, which `forget` frees, or None if there is no memory for the copy."""
-        return self.held.keep(slots)
-
-    def forget(self, kept: object) -> None:
-        """Free a copy."""
-        self.held.forget(kept)
-
-    def same(self, slots: Sequence[str], kept: object) -> bool:
-        """Whether vertex arrays are equal, bit for bit, to a copy."""
-        return self.held.same(slots, kept)
-
-    def others(self, slot: str, value: int) -> int:
-        """The number of entries of a u8 or u32 vertex array that differ from `value`."""
-        return self.held.others(slot, value)
-
     # ---------------------------------------------------------------------------- end
     def moved(self) -> Moved:
         """Return counts of the edges that the run has moved so far: copied, read in place, and read from disk."""

@@ -17,15 +17,8 @@ from vlang.runtime.gpu.kernels.sparse_layout import WALKING, desk_bytes
 from vlang.runtime.gpu.passes.gpu_frontier import Arena
 from vlang.runtime.gpu.topology.footprint import Use
 from vlang.runtime.gpu.topology.sides import Side
-from vlang.runtime.gpu.ways.pushing import (
-    Costs,
-    PushLoop,
-    PushWay,
-    by_priority,
-    frontier_sizes,
-    is_uniform,
-    pushing_kernels,
-)
+from vlang.runtime.gpu.ways.push_costs import ON_H200
+from vlang.runtime.gpu.ways.pushing import PushLoop, PushWay, by_priority, frontier_sizes, is_uniform, pushing_kernels
 from vlang.runtime.gpu.ways.way import Key, pushed_use
 from vlang.runtime.gpus.exchange import aligned, word_of
 from vlang.runtime.graph.graph import Graph
@@ -137,7 +130,7 @@ class PartPush(PushLoop):
     """
 
     def __init__(self, part: PartMachine, stage: StageSpec) -> None:
-        super().__init__(part, stage, Costs().on(part.passes.rates), full=False, out=_out(stage), span=part.span)
+        super().__init__(part, stage, ON_H200.on(part.passes.rates), full=False, out=_out(stage), span=part.span)
         self.part, self.slot = part, sent_slots(stage)[0]
         self._word, self._width = word_of(part.itemsize(self.slot))
         self.found: dict[int, int] = {}

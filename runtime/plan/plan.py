@@ -44,6 +44,7 @@ from functools import cached_property
 from itertools import takewhile
 
 from vlang.records import dataclass
+from vlang.runtime.plan.contract import Bound, Contract
 from vlang.runtime.plan.page_words import (
     BLOCK,
     BLOCK_BATCHES,
@@ -88,8 +89,6 @@ from vlang.runtime.plan.page_words import (
     THREADS,
 )
 from vlang.runtime.plan.steps import (
-    Bound,
-    Contract,
     CopySpec,
     Fold,
     ForRangeSpec,

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from vlang.records import dataclass
+from vlang.runtime.plan.contract import Contract
 
 if TYPE_CHECKING:
     from vlang.runtime.plan.gpu_stage import GpuStage
@@ -20,9 +21,8 @@ T = TypeVar("T")
 _POINTING = "pointing:"
 
 __all__ = [
-    "Bound", "Contract", "CopySpec", "Fold", "Fused", "ForRangeSpec", "ForVerticesSpec", "LoopSpec", "Part",
-    "PrioritySpec", "PushSpec", "ScalarSpec", "StageSpec", "Step", "SumSpec", "SweepSpec", "every_step", "level_slot",
-    "pointer_of",
+    "CopySpec", "Fold", "Fused", "ForRangeSpec", "ForVerticesSpec", "LoopSpec", "Part", "PrioritySpec", "PushSpec",
+    "ScalarSpec", "StageSpec", "Step", "SumSpec", "SweepSpec", "every_step", "level_slot", "pointer_of",
 ]
 
 
@@ -343,50 +343,6 @@ class ForRangeSpec:
     until: ScalarSpec | None
     steps: tuple[Step, ...]
     line: int = 0
-
-
-@dataclass(frozen=True)
-class Bound:
-    """The condition `column op value` on every edge.
-
-    Attributes:
-        column: the edge column.
-        dtype: the type of the column in the program.
-        op: "lt", "le", "gt" or "ge".
-        value: the constant.
-    """
-
-    column: str
-    dtype: str
-    op: str
-    value: int | float
-
-
-@dataclass(frozen=True)
-class Contract:
-    """A `require` of the program.
-
-    Attributes:
-        name: the hidden field that marks the vertices where the condition fails; for the kinds "graph" and "later" the
-            name of a scalar; unused for the kind "needs".
-        kind: "graph", "vertex" or "edge" for a condition that is checked before the run; "later" for a condition on
-            values that the run computes; "needs" for required properties of the graph.
-        domain: for kind "edge", the direction of the edges.
-        text: the condition as in the program; for "needs" the properties, separated by spaces.
-        line: the line in the program.
-        bounds: if not empty, bounds that are equivalent to the condition. If the ranges of the columns prove these
-            bounds, no edge is read.
-        reads: for kind "later", the numbers that the condition reads, each as its name in the text and the name of its
-            scalar.
-    """
-
-    name: str
-    kind: str  # for "vertex", `name` holds a bool per vertex; for "edge", the first bad neighbour or `none`
-    domain: str | None
-    text: str
-    line: int
-    bounds: tuple[Bound, ...] = ()
-    reads: tuple[tuple[str, str], ...] = ()
 
 
 Step = StageSpec | ScalarSpec | LoopSpec | SweepSpec | ForVerticesSpec | ForRangeSpec | Contract

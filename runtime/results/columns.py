@@ -14,10 +14,15 @@ from vlang.runtime.graph.edges.kinds import Names, Times, named_values
 from vlang.runtime.graph.edges.naming import NONE, none_of, user_ids
 from vlang.times import UNITS
 
-__all__ = ["best_rows", "described", "missing_values", "plain_values", "proper_rows", "shown_global",
+__all__ = ["as_bool", "best_rows", "described", "missing_values", "plain_values", "proper_rows", "shown_global",
            "shown_values"]
 
 _PART = 1 << 16  # rows that are processed at a time, since a result may be nearly as large as memory
+
+
+def as_bool(array: Any) -> Any:
+    """An array of bools from an array of bytes or wider integers, on the host or on a device."""
+    return array if array.dtype == np.bool_ else array.view(np.bool_) if array.itemsize == 1 else array.astype(np.bool_)
 
 
 def missing_values(raw: NDArray[Any], type_: str) -> NDArray[np.bool_] | None:

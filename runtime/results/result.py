@@ -16,6 +16,7 @@ from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.edges.naming import none_of
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.results.columns import (
+    as_bool,
     best_rows,
     described,
     missing_values,
@@ -158,7 +159,7 @@ class Result(Exported):
         self._ids = ids
         self._fetched: dict[str, NDArray[Any]] = {}
         self._translated: dict[str, Any] = {}
-        self._raw = {name: _as_bool(a) if types.get(name) == "bool" else a for name, a in fields.items()}
+        self._raw = {name: as_bool(a) if types.get(name) == "bool" else a for name, a in fields.items()}
         self._smallest_first = frozenset(smallest_first)
         self._shown: dict[str, NDArray[Any]] = {}
         self.globals: dict[str, Any] = {
@@ -399,10 +400,5 @@ class Result(Exported):
             ids = self._ids[rows]
         yield Column("vertex", ids, None)
         for name in self._raw:
-            raw = self._host(name)[rows]
-            type_ = self.types.get(name, "")
+            raw, type_ = self._host(name)[rows], self.types.get(name, "")
             yield Column(name, shown_values(self._ids, self._names, raw, type_), missing_values(raw, type_))
-
-
-def _as_bool(array: Any) -> Any:
-    return array if array.dtype == np.bool_ else array.view(np.bool_) if array.itemsize == 1 else array.astype(np.bool_)

@@ -75,7 +75,9 @@ def memory_named(what: str) -> _MemoryNamed:
 
 
 class _MemoryNamed:
-    """The context of `memory_named`. Every call of a program enters two, and a generator would take three times as long.
+    """The context of `memory_named`.
+
+    It is a class because every call of a program enters it twice, and a generator takes three times as long.
     """
 
     __slots__ = ("_what",)

@@ -9,7 +9,7 @@ from tests.gpu.compare import needs_gpu
 from vlang.emit.cuda.cuda_target import CudaTarget
 from vlang.runtime.gpu.device.cuda import CudaDevice
 from vlang.runtime.gpu.passes.rates import REFERENCE, measure_rates
-from vlang.runtime.gpu.ways.pushing import Costs
+from vlang.runtime.gpu.ways.push_costs import Costs
 
 pytestmark = needs_gpu
 

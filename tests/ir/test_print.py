@@ -146,3 +146,9 @@ def test_analysis_loads_neither_numpy_nor_numba() -> None:
     code = "import sys, vlang.ir.print, vlang.ir.lower\nprint({'numpy', 'numba', 'llvmlite'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+def test_reductions_over_common_neighbours() -> None:
+    text = ("program p\nvertex x: int = 1\ngather a = sum(sum(x for w in common(self, u) if w.x > 0) for u -> self)\n"
+            "apply x = a\n")
+    assert "= sum(sum(x for w in common(self, u) if w.x > 0) for u -> self)\n" in program_text(ir(text))

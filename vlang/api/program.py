@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from vlang.api.arguments.bind_options import bind_options
+from vlang.api.arguments.kinds_of_arguments import check_precision, checked_graph, shown
 from vlang.api.bound_call import bound_call
 from vlang.api.calls import Call, Stages
 from vlang.api.constants import checked_values, defaults_of, described_parameters, missing, sized_types
 from vlang.api.described import FieldInfo, documented, signature_of
+from vlang.api.running.asserted import asserted_program
 from vlang.api.running.planned import planned
-from vlang.api.running.verified import verified_program
 from vlang.check import Problem, check, parse
 from vlang.errors import BindError
 from vlang.ir.facts import analyse
@@ -200,7 +201,7 @@ class Program:
         from vlang.runtime.results.result import Result  # start-up
 
         if not isinstance(result, Result):
-            raise BindError(f"{self.name}.resume goes on from a vlang.Result, not from {_shown(result)}")
+            raise BindError(f"{self.name}.resume goes on from a vlang.Result, not from {shown(result)}")
         return _apart(resume, self, result, added, removed, options)
 
     def run(self, call: Call, draws: Draws | None = None) -> Result:
@@ -256,7 +257,7 @@ class Program:
         known = self._stages.get(precision)
         if known is None:
             checked = _apart(check, parse(self.source, self.filename), precision, self.constants)
-            program = verified_program(lower(checked))
+            program = asserted_program(lower(checked))
             known = Stages(checked, program, analyse(program))
             if self.derive is not None:
                 known = _derived(known)
@@ -330,22 +331,6 @@ class Program:
         return self._plans[key]
 
 
-def checked_graph(graph: object, name: str) -> Graph:
-    """Return the argument if it is a Graph. Raises BindError for any other argument."""
-    from vlang.runtime.graph.graph import Graph  # start-up
-
-    if not isinstance(graph, Graph):
-        file = str(graph) if isinstance(graph, (str, Path)) else "FILE"
-        raise BindError(f"{name} runs on a vlang.Graph, not on {_shown(graph)}; write "
-                        f"{name}(vlang.Graph.read({file!r}), ...)")
-    return graph
-
-
-def _shown(value: object) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 40 else f"a {type(value).__name__}"
-
-
 def _apart(function: Callable[_Given, _Found], *args: _Given.args, **named: _Given.kwargs) -> _Found:
     """Call a function in a copy of the current context, which holds NumPy's error handling.
 
@@ -363,7 +348,7 @@ def _derived(plain: Stages) -> Stages:
     if not fields:
         why = "; ".join(refused) or "it has no loop"
         raise BindError(f"{program.name} cannot be run in delta form (rule D): {why}. Leave out derive")
-    return Stages(plain.checked, verified_program(program), analyse(program), fields)
+    return Stages(plain.checked, asserted_program(program), analyse(program), fields)
 
 
 def compile(text: str, filename: str = "<text>", precision: int = 32, **constants: int) -> Program:
@@ -379,14 +364,9 @@ def compile(text: str, filename: str = "<text>", precision: int = 32, **constant
     not a str, if the precision is neither 32 nor 64, or for a wrong constant.
     """
     if not isinstance(text, str) or not isinstance(filename, str):
-        raise BindError(f"vlang.compile takes the text of a program, not {_shown(text)}")
-    _check_precision(precision)
+        raise BindError(f"vlang.compile takes the text of a program, not {shown(text)}")
+    check_precision(precision)
     return Program(text, filename, precision).with_constants(**constants)
-
-
-def _check_precision(precision: object) -> None:
-    if isinstance(precision, bool) or precision not in (32, 64):
-        raise BindError(f"precision is 32 or 64 bits, not {precision!r}")
 
 
 def load(name: str | Path, precision: int = 32, **constants: int) -> Program:
@@ -401,7 +381,7 @@ def load(name: str | Path, precision: int = 32, **constants: int) -> Program:
     from vlang.api.program_text import program_text  # start-up
 
     if not isinstance(name, (str, Path)) or "\0" in str(name):
-        raise BindError(f"vlang.load takes the name of a program or a path, not {_shown(name)}")
-    _check_precision(precision)
+        raise BindError(f"vlang.load takes the name of a program or a path, not {shown(name)}")
+    check_precision(precision)
     text, path = program_text(name)
     return Program(text, str(path), precision).with_constants(**constants)

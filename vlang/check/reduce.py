@@ -200,7 +200,7 @@ def _result(x: Expressions, node: t.Reduce, body: Type | None, edges: bool) -> T
     if rule is None:
         _unknown(x, node, symbol)
         return None
-    if not over_edges(node.domain) and not rule.over_vertices:
+    if not over_edges(node.domain) and rule.holistic:
         run.report(Code.UNKNOWN_REDUCTION, f"`{node.name}` works on the neighbours of a vertex, not over vertices",
                    node.name_span, "needs edges")
         return None
@@ -211,7 +211,7 @@ def _result(x: Expressions, node: t.Reduce, body: Type | None, edges: bool) -> T
 
 def _nameless(rule: ReductionRule, body: Type | None) -> bool:
     """Whether a reduction is a `min` or `max` of categories, which has no value if nothing contributes."""
-    return rule.name in ("min", "max") and holds(body, CATEGORY)
+    return rule.operator in ("min", "max") and holds(body, CATEGORY)
 
 
 def _unknown(x: Expressions, node: t.Reduce, symbol: Symbol | None) -> None:
@@ -259,13 +259,11 @@ def _typed(x: Expressions, node: t.Reduce, rule: ReductionRule, body: Type, edge
     if not kinds <= rule.accepts:
         _refused(x, node, rule, body)
         return None
-    if rule.name == "count":
+    if rule.result == "int":
         return x.run.int if edges else I64
-    if rule.name in ("mex", "hindex"):
-        return x.run.int
-    if rule.name == "mean":
+    if rule.result == "float":
         return F64 if body == F64 else x.run.float
-    if not edges and rule.name in ("sum", "prod") and scalar is not None and scalar.integral:
+    if not edges and rule.operator in ("+", "*") and scalar is not None and scalar.integral:
         return with_item(body, U64 if scalar.kind == "uint" else I64)
     return body
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from vlang.maths import MATHS
+from vlang.reductions import REDUCTIONS
 from vlang.types import CONVERSIONS
 
 __all__ = ["FUNCTION_HELP", "REDUCTION_HELP", "WORD_HELP"]
@@ -65,21 +66,7 @@ WORD_HELP = {
 }
 
 REDUCTION_HELP = {
-    "sum": "the sum; 0 of nothing",
-    "prod": "the product; 1 of nothing",
-    "min": "the least value; `inf` (or `none`) of nothing",
-    "max": "the greatest value; `-inf` (or `none`) of nothing",
-    "any": "whether one holds",
-    "all": "whether all hold",
-    "count": "how many hold",
-    "bitor": "the bits set in one of them",
-    "bitand": "the bits set in all of them",
-    "bitxor": "the bits set in an odd number of them",
-    "mean": "the mean; needs a `default`",
-    "mode": "the most frequent value, the smallest on ties; needs a `default`",
-    "median": "the value in the middle, the lower one of two; needs a `default`",
-    "mex": "the smallest integer >= 0 that does not occur",
-    "hindex": "the largest h such that h values are >= h",
+    **{name: rule.help for name, rule in REDUCTIONS.items()},
     "pick": "`pick(e for u -> self, seed, key, ...)`: of a random edge, by its `weight` if there is one",
 }
 

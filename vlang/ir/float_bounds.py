@@ -151,9 +151,9 @@ class FloatBounds:
         terms = float(self._sizes.row if reduce.domain.stored else self._sizes.vertices)
         if reduce.user:
             body = self._folded(self._reductions[reduce.name], body, terms)
-        elif reduce.name == "sum":
+        elif reduce.operator == "+":
             body = body.times(terms)
-        elif reduce.name not in ("min", "max", "mean", "median", "mode"):
+        elif reduce.operator not in ("min", "max") and reduce.name not in ("mean", "median", "mode"):
             body = _UNKNOWN
         return body if reduce.default is None else body | self.of(reduce.default)
 
@@ -220,7 +220,7 @@ def may_overflow(expr: f.Expr) -> bool:
     if not any(map(floating, items(expr.type))):
         return False
     if isinstance(expr, f.Reduce):
-        return expr.user or expr.name in ("sum", "prod")
+        return expr.user or expr.operator in ("+", "*")
     if isinstance(expr, f.Op) and expr.op == "cast":
         return _most(expr.args[0].type) > _most(expr.type)
     return isinstance(expr, f.Op) and (expr.op in _OVERFLOWING or (expr.op == "between" and bool(expr.data)))

@@ -27,7 +27,7 @@ __all__ = ["Leaving", "leaving", "noting_integers", "wrapped_lines"]
 NOTHING: Mapping[str, tuple[int, int]] = {}
 _OPERATIONS = frozenset({"add", "sub", "mul", "neg", "abs", "floordiv", "pow", "cast", "vsum", "dot", "between",
                          *WHOLE})
-_SUMS = frozenset({"sum", "prod"})
+_SUMS = frozenset({"+", "*"})
 
 
 @dataclass(frozen=True)
@@ -89,10 +89,10 @@ def _risky(expr: f.Expr, ranges: Ranges, actual: Actual = NOTHING) -> Iterator[f
     """The operations on signed integers inside an expression that may give an infinity from finite operands."""
     if isinstance(expr, f.Reduce):
         type_ = _signed(expr.type)
-        if not expr.user and expr.name in _SUMS and type_ is not None:
+        if expr.operator in _SUMS and type_ is not None:
             low, high = _side(expr.body, ranges.within(expr.cond), actual) or (0, 0)
             most = ranges.terms(expr)
-            plain = expr.name == "sum" or -1 <= low <= high <= 1
+            plain = expr.operator == "+" or -1 <= low <= high <= 1
             if not plain or not (type_.lowest < min(0, low * most) and max(0, high * most) < type_.highest):
                 yield expr
         yield from _risky(expr.body, ranges.within(expr.cond), actual)

@@ -29,7 +29,7 @@ from vlang.types import BOOL, F32, F64, Scalar, Type
 
 __all__ = ["Levelled", "levelled"]
 
-_NEUTRAL = frozenset({"sum", "min", "max", "any", "all"})
+_NEUTRAL = frozenset({"+", "min", "max", "or", "and"})
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def levelled(stage: Stage, sweep: Sweep, factors: bool = True) -> Levelled | Non
 
 def _sendable(reduce: f.Reduce) -> bool:
     """Whether a contribution is one number that depends only on the sender, or the identity of the reduction."""
-    if reduce.user or reduce.default is not None or reduce.name not in _NEUTRAL:
+    if reduce.default is not None or reduce.operator not in _NEUTRAL:
         return False
     parts = [reduce.body] if reduce.cond is None else [reduce.body, reduce.cond]
     past = any(isinstance(e, f.Field) and e.time != "now" for part in parts for e in f.walk(part))
@@ -148,7 +148,7 @@ def _factored(reduce: f.Reduce, written: set[str]) -> tuple[f.Reduce, f.Expr | N
     """Split a sum of floats into the sum without the receiver's factors, and their product; None if there are no such
     factors.
     """
-    if reduce.name != "sum" or reduce.user or reduce.default is not None or reduce.body.type not in (F32, F64):
+    if reduce.operator != "+" or reduce.default is not None or reduce.body.type not in (F32, F64):
         return reduce, None
     above, below = _fraction(reduce.body)
     mine = [part for part in above if _own(part, written)]

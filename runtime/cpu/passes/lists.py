@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.records import dataclass
 from vlang.runtime.cpu.paged.work import Tasks
 from vlang.runtime.engine.state import whole_words
-from vlang.runtime.graph.topology.pages import PageCuts
+from vlang.runtime.graph.topology.pages import PageCuts, Pages
 from vlang.runtime.kernels import frontier_kernels
 from vlang.runtime.plan.plan import SEGMENT
 from vlang.runtime.storage.memory import empty
 
-__all__ = ["Lists", "long_tasks", "one_each", "split_flags"]
+__all__ = ["Lists", "long_tasks", "one_each", "short_tasks", "split_flags"]
 
 
 @dataclass
@@ -46,6 +49,27 @@ def one_each(pages: PageCuts, vertices: NDArray[np.int64]) -> Tasks:
     at = np.arange(len(vertices), dtype=np.int64)
     tasks = np.stack([page, at, at + 1], axis=1)
     return np.ascontiguousarray(tasks[np.argsort(page, kind="stable")])
+
+
+def short_tasks(
+    pages: PageCuts, lists: Lists, lengths: Callable[[], NDArray[Any]], total: NDArray[np.int64]
+) -> tuple[Tasks, int]:
+    """Tasks over the listed vertices with short rows, and the number of their edges.
+
+    Args:
+        pages: the pages.
+        lists: the vertices.
+        lengths: returns the length of each row; called only if the pages are not in memory.
+        total: scratch memory for a sum, int64[1].
+    """
+    tasks = np.empty((lists.shorts + 1, 3), dtype=np.int64)
+    if isinstance(pages, Pages):
+        name, rows = "list_tasks", pages.adjacency.offsets
+    else:
+        name, rows = "list_tasks_by_degree", lengths()
+    made = frontier_kernels()[name](
+        lists.short, lists.shorts, rows, pages.firsts, pages.count, pages.cost, tasks, total)
+    return tasks[:made], int(total[0])
 
 
 def long_tasks(pages: PageCuts, lists: Lists) -> tuple[Tasks, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from vlang.runtime.cpu.passes.blocking import Blocked, Trial, blocks_fit, choose
 from vlang.runtime.cpu.passes.edge_costs import Costs, costs_of
 from vlang.runtime.cpu.passes.freedoms import PLAIN, Freedoms
 from vlang.runtime.cpu.passes.fused_work import Ahead
-from vlang.runtime.cpu.passes.lists import Lists, long_tasks, one_each, split_flags
+from vlang.runtime.cpu.passes.lists import Lists, long_tasks, one_each, short_tasks, split_flags
 from vlang.runtime.cpu.passes.pointed import Pointed
 from vlang.runtime.cpu.passes.receivers import Receivers
 from vlang.runtime.cpu.passes.scratch import Scratch, whole_tasks
@@ -264,8 +264,7 @@ class Passes:
         words[SLOT_PAGES], words[SLOT_SEGMENTS], words[SLOT_LONGS] = known[2]
 
     def _in_windows(self, kernel: str, tasks: Tasks, frame: NDArray[np.uint64] | None = None) -> None:
-        """Launch a kernel over all vertices, in the order of `tasks`. The default of `frame` is the frame of the state.
-        """
+        """Launch a kernel over all vertices, in the order of `tasks`, with the frame of the state by default."""
         for part, cost in in_windows(self.state.windows, tasks, self.graph.n):
             self._launch(kernel, part, len(part), cost, frame)
 
@@ -284,8 +283,7 @@ class Passes:
 
     # --------------------------------------------------------------- listed passes
     def some(self, stage: StageSpec, vertices: NDArray[Any], fresh: NDArray[Any]) -> tuple[Stats, int]:
-        """Send for the vertices `fresh`, and run the stage over `vertices`; returns the counts and the number of edges.
-        """
+        """Update the messages of `fresh`, and run the stage over `vertices`; returns the counts and number of edges."""
         self.pointed.follow(stage.pointer)
         if "messages" in stage.kernels:
             self.send(stage, Lists(fresh.astype(np.uint32), *(np.zeros(0, np.uint32),) * 2, shorts=len(fresh)))
@@ -307,7 +305,7 @@ class Passes:
 
     @traced("listed")
     def listed(self, stage: StageSpec, lists: Lists) -> tuple[Stats, int]:
-        """Run the stage over listed vertices, with messages up to date; returns the counts and the number of edges."""
+        """Run the stage over listed vertices with up-to-date messages; returns the counts and the number of edges."""
         self.ahead.clear()
         self.pointed.follow(stage.pointer)
         if stage.domain is None:
@@ -349,14 +347,7 @@ class Passes:
         if self.freedoms.reordered(lists.short[: lists.shorts]):
             vertices = lists.short[: lists.shorts].astype(np.int64)
             return one_each(pages, vertices), int(self._degrees_of(kind, vertices).sum())
-        tasks = np.empty((lists.shorts + 1, 3), dtype=np.int64)
-        if isinstance(pages, Pages):
-            name, rows = "list_tasks", pages.adjacency.offsets
-        else:
-            name, rows = "list_tasks_by_degree", self.graph.row_lengths(kind)
-        made = frontier_kernels()[name](
-            lists.short, lists.shorts, rows, pages.firsts, pages.count, pages.cost, tasks, self._total)
-        return tasks[:made], int(self._total[0])
+        return short_tasks(pages, lists, partial(self.graph.row_lengths, kind), self._total)
 
     def send_all(self, stage: StageSpec) -> None:
         """Compute the messages of all vertices, unless fused work has already computed them."""

@@ -17,10 +17,10 @@ from vlang.errors import DeviceError
 from vlang.runtime.compile.nvrtc import Compiler, CupyCompiler, compile_cubin
 from vlang.runtime.gpu.device.arena import Arena, Block, budget_help
 from vlang.runtime.gpu.device.card import card_of
-from vlang.runtime.gpu.device.cuda_objects import CudaEvent, CudaKernel, CudaStream, Guard, HostLocks, Owner
+from vlang.runtime.gpu.device.cuda_objects import CudaEvent, CudaKernel, CudaStream, Guard, HostLocks, Owner, handle_of
 from vlang.runtime.gpu.device.device import Buffer, Event, Kernel, Stream
 from vlang.runtime.gpu.device.results import expect_results, result_array
-from vlang.runtime.gpu.device.staging import LEAST
+from vlang.runtime.gpu.device.staging import LEAST, refuse_gaps
 from vlang.runtime.storage.ledger import ledger
 from vlang.runtime.storage.pagelock import address_of, process_locks
 
@@ -176,7 +176,7 @@ class CudaDevice:
 
         If the array is not registered, the call returns only after the array has been read.
         """
-        _contiguous(array)
+        refuse_gaps(array)
         handle, locks = self._handle(stream), process_locks()
         with self._guard:
             if not locks.covers(array) and (array.nbytes >= LEAST or locks.touches(array)):
@@ -186,7 +186,7 @@ class CudaDevice:
 
     def download(self, array: NDArray[Any], pointer: int, stream: Stream | None = None) -> None:
         """Copy device memory to a contiguous host array after the queued work of the stream, and wait for the copy."""
-        _contiguous(array)
+        refuse_gaps(array)
         handle = self._handle(stream)
         with self._guard:
             self._runtime.memcpyAsync(address_of(array), pointer, array.nbytes, _DEVICE_TO_HOST, handle)
@@ -216,7 +216,7 @@ class CudaDevice:
 
     def register(self, array: NDArray[Any]) -> int:
         """Page-lock a host array in place; returns its address for kernels, or 0 if the system does not allow it."""
-        _contiguous(array)
+        refuse_gaps(array)
         return self._locks.register(array)
 
     def unregister(self, array: NDArray[Any]) -> None:
@@ -267,7 +267,7 @@ class CudaDevice:
     def synchronize(self, stream: Stream | None = None) -> None:
         """Wait on the host until all work of a stream has ended."""
         with self._guard:
-            self._wait_for(self._main.handle if stream is None else _of(stream))
+            self._wait_for(self._main.handle if stream is None else handle_of(stream))
 
     def drain(self) -> None:
         """Wait on the host until all work of all streams has ended."""
@@ -287,11 +287,11 @@ class CudaDevice:
     def _handle(self, stream: Stream | None) -> int:
         """The handle of a stream on which an operation is about to be queued."""
         self._queued += 1
-        return self._main.handle if stream is None else _of(stream)
+        return self._main.handle if stream is None else handle_of(stream)
 
     def _recorded(self, stream: Stream, flags: int = 0) -> CudaEvent:
         event = CudaEvent(self._runtime, flags)
-        self._runtime.eventRecord(event.handle, _of(stream))
+        self._runtime.eventRecord(event.handle, handle_of(stream))
         return event
 
     # ------------------------------------------------------------------------ kernels
@@ -391,14 +391,3 @@ class CudaDevice:
             if self._before != self._index:
                 self._runtime.setDevice(self._before)
         self._streams, self._modules, self._marked = [], [], (-1, [])
-
-
-def _of(stream: Stream) -> int:
-    """The handle of a stream."""
-    assert isinstance(stream, CudaStream)
-    return stream.handle
-
-
-def _contiguous(array: NDArray[Any]) -> None:
-    if not array.flags.c_contiguous:
-        raise TypeError("the array is not contiguous")

@@ -11,10 +11,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from vlang.runtime.gpu.device.device import Stream
 from vlang.runtime.gpu.device.faults import fault
 from vlang.runtime.storage.pagelock import address_of, process_locks
 
-__all__ = ["CudaEvent", "CudaKernel", "CudaStream", "Guard", "HostLocks", "Owner"]
+__all__ = ["CudaEvent", "CudaKernel", "CudaStream", "Guard", "HostLocks", "Owner", "handle_of"]
 
 _STATIC = 48 << 10  # bytes of shared memory that a kernel may use without an attribute that allows more
 
@@ -142,3 +143,9 @@ class Owner:
     def __del__(self) -> None:
         with suppress(Exception):  # the device may be lost, or the process may be exiting
             self._release(self.pointer)
+
+
+def handle_of(stream: Stream) -> int:
+    """The handle of a stream."""
+    assert isinstance(stream, CudaStream)
+    return stream.handle

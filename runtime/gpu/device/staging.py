@@ -17,7 +17,7 @@ from vlang.runtime.storage.memory import empty
 from vlang.runtime.storage.pagelock import address_of, process_locks
 from vlang.runtime.threads.processors import available_threads
 
-__all__ = ["LEAST", "Staging", "staging_bytes"]
+__all__ = ["LEAST", "Staging", "refuse_gaps", "staging_bytes"]
 
 LEAST = 1 << 20  # bytes: for smaller arrays staging does not pay off
 _SIZE = 8 << 20  # bytes per buffer
@@ -95,3 +95,9 @@ class Staging:
             except RuntimeError:  # the system cannot start more threads, so later uploads use none
                 self._pool = None
         buffer[: len(piece)] = piece
+
+
+def refuse_gaps(array: NDArray[Any]) -> None:
+    """Raise TypeError if an array is not contiguous, because copies take one block of bytes."""
+    if not array.flags.c_contiguous:
+        raise TypeError("the array is not contiguous")

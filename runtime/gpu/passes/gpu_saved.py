@@ -1,4 +1,7 @@
-"""The state of a run on a GPU as checkpoints read and restore it (`Restorable` in vlang.runtime.engine.checkpoint)."""
+"""Copies of the state of a run on a GPU, and the state as checkpoints read and restore it.
+
+Checkpoints use it as a `Restorable` (vlang.runtime.engine.checkpoint).
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,8 @@ class _Owner(Protocol):
 
 
 class GpuSaved:
-    """The base class of a machine with one GPU, with the methods for checkpoints. All arrays are on the device."""
+    """The base class of a machine with one GPU, whose arrays are on the device: the methods for copies and checkpoints.
+    """
 
     windows: None = None
 
@@ -60,3 +64,19 @@ class GpuSaved:
     def copies(self: _Owner, kept: object) -> Sequence[Remote]:
         """The arrays of a copy that `keep` returned."""
         return self.held.remote(kept)
+
+    def keep(self: _Owner, slots: Sequence[str]) -> object:
+        """Copy vertex arrays. Returns the copy, which `forget` frees, or None if there is no memory for the copy."""
+        return self.held.keep(slots)
+
+    def forget(self: _Owner, kept: object) -> None:
+        """Free a copy."""
+        self.held.forget(kept)
+
+    def same(self: _Owner, slots: Sequence[str], kept: object) -> bool:
+        """Whether vertex arrays are equal, bit for bit, to a copy."""
+        return self.held.same(slots, kept)
+
+    def others(self: _Owner, slot: str, value: int) -> int:
+        """The number of entries of a u8 or u32 vertex array that differ from `value`."""
+        return self.held.others(slot, value)

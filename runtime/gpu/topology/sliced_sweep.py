@@ -145,4 +145,4 @@ def _packed(
                          slot.address + batch.places), stream)
         slot.used = device.record(stream)
         ends.append(slot.used)
-    topology.returned()
+    topology.refresh(None)

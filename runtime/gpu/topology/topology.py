@@ -117,17 +117,17 @@ class Topology:
     @property
     def offsets(self) -> int:
         """The device address of the offsets."""
-        return self._at("offsets")
+        return self.table_at("offsets")
 
     @property
     def segments(self) -> int:
         """The device address of the segments of long vertices."""
-        return self._at("segments")
+        return self.table_at("segments")
 
     @property
     def longs(self) -> int:
         """The device address of the long vertices."""
-        return self._at("longs")
+        return self.table_at("longs")
 
     @property
     def readable(self) -> bool:
@@ -139,7 +139,7 @@ class Topology:
         """The table of the `Use` called `name`."""
         return self._tables[name]
 
-    def _at(self, name: str) -> int:
+    def table_at(self, name: str) -> int:
         """The device address of a table."""
         layout = self.layout
         return self._tables_at + layout.tables[name] if name in layout.tables else self._own_at + layout.own[name]
@@ -157,7 +157,7 @@ class Topology:
         self._open_slots(streams)
         def make(own: int) -> Mapping[str, Table]:
             self._own_at = own
-            return {name: make_table(name, use, layout, self._arrays, self._at, self._edges.at, self._addresses)
+            return {name: make_table(name, use, layout, self._arrays, self.table_at, self._edges.at, self._addresses)
                     for name, use in uses.items()}
 
         what, addresses = f"rows of {self._what}", (self._tables_at, *self._edges.at.items())
@@ -200,10 +200,7 @@ class Topology:
         self._edges.filled()
 
     def _make_places(self, table: Table, part: Part, places: int, stream: Stream | None) -> None:
-        """Compute the index of each edge's cell in its shard, for the edges of a page.
-
-        `places` is the address for edge 0.
-        """
+        """Compute the index of each edge's cell in its shard for a page; `places` is the address for edge 0."""
         count = int(table.shards[part.page])
         if count:
             args = (self.offsets, table.bounds(part.page), places % (1 << 64), 0, count)
@@ -264,7 +261,7 @@ class Topology:
         self.traffic.skipped += self.pages - len(whole) - len(direct)
         for _, event in ends.values():
             self.device.wait(event, stream)
-        self._refresh(stream)
+        self.refresh(stream)
 
     def _run(
         self, launch: Launch, table: Table, page: int, work: Stream, ends: dict[int, tuple[Stream, Event]]
@@ -338,11 +335,11 @@ class Topology:
         """
         self._fill()
         self._shown.add(name)
-        self._refresh(stream)
+        self.refresh(stream)
         return self._tables[name].address
 
-    def _refresh(self, stream: Stream | None) -> None:
-        """Update the tables of rows that `rows` has returned."""
+    def refresh(self, stream: Stream | None) -> None:
+        """Update the tables of rows that `rows` has returned: pages may have left their slots."""
         for table in [self._tables[name] for name in self._shown] if not self.resident else ():
             slots = [self._slots.find(page) for page in range(self.pages)]
             now = [slot.address if slot and slot.held.issuperset(table.keys) else 0 for slot in slots]
@@ -356,11 +353,7 @@ class Topology:
         An argument that is a string stands for the address of a table.
         """
         self._prepare(name, 4 * self.device.info.multiprocessors,
-                      [self._at(arg) if isinstance(arg, str) else arg for arg in args], None)
-
-    def table_at(self, name: str) -> int:
-        """The device address of a table."""
-        return self._at(name)
+                      [self.table_at(arg) if isinstance(arg, str) else arg for arg in args], None)
 
     @property
     def beside(self) -> Stream | None:
@@ -370,7 +363,7 @@ class Topology:
     def borrow(self, number: int) -> tuple[Slot, Stream]:
         """Take slot `number` for data other than a page; returns the slot and its stream.
 
-        The caller must call `returned` later.
+        The caller must call `refresh` later.
         """
         stream = self._streams[number % len(self._streams)]
         slot = self._slots.find(-1 - number) or self._slots.take(-1 - number, {})
@@ -378,10 +371,6 @@ class Topology:
         if slot.used is not None:
             self.device.wait(slot.used, stream)
         return slot, stream
-
-    def returned(self) -> None:
-        """Update the rows of pages that borrowed slots have evicted."""
-        self._refresh(None)
 
     def arrays_of(self, name: str) -> list[Stored]:
         """The arrays over edges that are copied from the host for a `Use`."""

@@ -20,7 +20,8 @@ from vlang.runtime.gpu.passes.gpu_frontier import Arena, Control, table_words
 from vlang.runtime.gpu.passes.sparse import SliceWork, SparseMachine
 from vlang.runtime.gpu.topology.sides import Side
 from vlang.runtime.gpu.ways.counted_loop import CountedLoop
-from vlang.runtime.gpu.ways.pushing import Costs, PushWay, is_uniform
+from vlang.runtime.gpu.ways.push_costs import ON_H200, Costs
+from vlang.runtime.gpu.ways.pushing import PushWay, is_uniform
 from vlang.runtime.gpu.ways.way import Key
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import THREADS, LoopSpec, StageSpec
@@ -66,7 +67,7 @@ class BitmapWay(PushWay):
 
     def begin(self, loop: LoopSpec, machine: GpuMachine, bound: int | None, start: Start | None) -> Loop:
         """Begin the loop. Every vertex is active in the first superstep."""
-        return BitmapLoop(machine, loop.stages[0], Costs().on(machine.passes.rates))
+        return BitmapLoop(machine, loop.stages[0], ON_H200.on(machine.passes.rates))
 
 
 def bitmap_kernels(stage: StageSpec) -> list[Key]:

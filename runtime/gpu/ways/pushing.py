@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,12 +22,12 @@ from vlang.runtime.gpu.kernels.sparse_layout import (
     desk_bytes,
 )
 from vlang.runtime.gpu.passes.gpu_frontier import Arena, Control, entries_of, table_words
-from vlang.runtime.gpu.passes.rates import REFERENCE, Rates
 from vlang.runtime.gpu.passes.sparse import SparseMachine, SparseTopology
 from vlang.runtime.gpu.topology.footprint import Use
 from vlang.runtime.gpu.topology.sides import Side
 from vlang.runtime.gpu.ways.counted_loop import CountedLoop
 from vlang.runtime.gpu.ways.paged import PagedPush, chosen_kernels, in_place, paged_kernels
+from vlang.runtime.gpu.ways.push_costs import ON_H200, Costs
 from vlang.runtime.gpu.ways.way import Key, pushed_use
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import THREADS, LoopSpec, StageSpec
@@ -37,46 +36,10 @@ from vlang.types import OPPOSITE
 if TYPE_CHECKING:
     from vlang.runtime.gpu.gpu_machine import GpuMachine
 
-__all__ = ["Costs", "PushLoop", "PushWay", "by_priority", "frontier_sizes", "is_uniform", "pushing_kernels"]
+__all__ = ["PushLoop", "PushWay", "by_priority", "frontier_sizes", "is_uniform", "pushing_kernels"]
 
 _ROWS = 4096  # maximum number of supersteps per launch
 _BEGINNING = 8  # blocks per multiprocessor for kernels over all vertices
-
-
-@dataclass(frozen=True)
-class Costs:
-    """Relative costs of edges and vertices, tuned on an H200, and the rule that chooses the mode of a superstep.
-
-    Attributes:
-        push: the cost of an edge along which a vertex pushes.
-        pull: the cost of an edge that an unreached vertex reads with early exit.
-        scan: the cost of testing whether a vertex is final.
-        full: the cost of an edge in a full pass.
-        rule: "cost", "beamer" (Beamer, Asanovic, Patterson, SC'12: alpha 14, beta 24), "push" or "pull".
-        solo: the maximum number of queue entries that one block processes alone.
-    """
-
-    push: int = 12_000
-    pull: int = 10_000
-    scan: int = 3_000
-    full: int = 9_000
-    rule: str = "cost"
-    solo: int = 512  # with more entries, one block takes longer than barriers of the whole grid
-
-    def on(self, rates: Rates) -> Costs:
-        """Return the costs on a device with these rates.
-
-        Each cost is scaled by the times of the memory accesses that it includes.
-        """
-        gather = rates.gather / REFERENCE.gather
-        pushed = (rates.gather + rates.atomic) / (REFERENCE.gather + REFERENCE.atomic)
-        stream, barrier = rates.stream / REFERENCE.stream, rates.barrier / REFERENCE.barrier
-        return Costs(_scaled(self.push, pushed), _scaled(self.pull, gather), _scaled(self.scan, stream),
-                     _scaled(self.full, gather), self.rule, _scaled(self.solo, barrier))
-
-
-def _scaled(cost: int, factor: float) -> int:
-    return max(1, round(cost * factor))
 
 
 class PushWay:
@@ -142,7 +105,7 @@ class PushWay:
 
         Every vertex is active in its first superstep, even if `start` marks only some vertices as active.
         """
-        costs = Costs().on(machine.passes.rates)
+        costs = ON_H200.on(machine.passes.rates)
         return PushLoop(machine, loop.stages[0], costs, full=machine.options.mode == "auto",
                         twice=machine.options.loaded == "twice")
 
@@ -238,7 +201,7 @@ class PushLoop(CountedLoop):
     """
 
     def __init__(
-        self, machine: SparseMachine, stage: StageSpec, costs: Costs = Costs(), full: bool = True,
+        self, machine: SparseMachine, stage: StageSpec, costs: Costs = ON_H200, full: bool = True,
         out: str | None = None, span: tuple[int, int] | None = None, twice: bool = False,
     ) -> None:
         gpu = stage.gpu

@@ -17,7 +17,7 @@ from vlang.runtime.compile import cachedir
 from vlang.runtime.gpu.passes import rates
 from vlang.runtime.gpu.passes.rates import MEASURED_FROM, REFERENCE, Rates, measure_rates, rates_of, sound
 from vlang.runtime.gpu.topology.transfers import Link
-from vlang.runtime.gpu.ways.pushing import Costs
+from vlang.runtime.gpu.ways.push_costs import Costs
 from vlang.runtime.storage.ledger import budget
 
 

@@ -15,7 +15,8 @@ from vlang.runtime.engine.machine import Done, Stats
 from vlang.runtime.gpu.kernels import sparse_layout
 from vlang.runtime.gpu.ways import pushing
 from vlang.runtime.gpu.ways.notifying import NotifyPull
-from vlang.runtime.gpu.ways.pushing import Costs, PushLoop
+from vlang.runtime.gpu.ways.push_costs import Costs
+from vlang.runtime.gpu.ways.pushing import PushLoop
 
 FAR = np.int32(2**31 - 1)
 NEVER = 10**6

@@ -125,15 +125,15 @@ def components(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
         np.minimum.at(roots, m.graph.src, least)
         np.minimum.at(roots, m.graph.dst, least)
     assert write.operator is not None
-    join = write.operator.reduction
+    join = write.operator.monoid
     value = store.value.raw.copy()
     for root in np.unique(roots):
         mine = roots == root
         part = value[mine]
         part = part[part >= 0] if item(store.type) == VERTEX and (part >= 0).any() else part
         folds: dict[str, Callable[[Array], Any]] = {
-            "min": np.min, "max": np.max, "any": np.any, "all": np.all, "bitor": np.bitwise_or.reduce,
-            "bitand": np.bitwise_and.reduce}
+            "min": np.min, "max": np.max, "or": np.any, "and": np.all, "|": np.bitwise_or.reduce,
+            "&": np.bitwise_and.reduce}
         value[mine] = folds[join](part)
     store.value = Value(store.type, value)
     return env.new_child()

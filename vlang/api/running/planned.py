@@ -1,10 +1,10 @@
-"""Turns the IR into a plan: schedules it and emits kernels. If VLANG_VERIFY_IR is set, both results are verified."""
+"""Turns the IR into a plan: schedules it and emits kernels. If VLANG_INVARIANTS is set, both results are tested."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vlang.api.running.verified import verified_plan, verified_schedule
+from vlang.api.running.asserted import asserted_plan, asserted_schedule
 from vlang.ir.facts import Facts
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import Sizes
@@ -24,6 +24,6 @@ def planned(program: f.Program, facts: Facts, columns: frozenset[str], given: fr
     from vlang.emit.requires import contract_stages  # start-up
 
     present = columns & {*(e.name for e in program.edges), *DERIVED}
-    whole = verified_schedule(schedule(program, given, without))
+    whole = asserted_schedule(schedule(program, given, without))
     contracts = contract_stages(program, whole, present)
-    return verified_plan(emit(whole, facts, present, contracts, target, without, renumbered, sizes))
+    return asserted_plan(emit(whole, facts, present, contracts, target, without, renumbered, sizes))

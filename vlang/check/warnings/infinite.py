@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
+from vlang.reductions import operator_of
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
@@ -28,7 +29,9 @@ def judge_sums(run: Run) -> None:
     """Report V205 for each sum of integers with a term to which the program may assign an infinity."""
     flow = _Flow(run)
     for node in rewrite.inside(run.file):
-        if isinstance(node, t.Reduce) and node.name == "sum" and _signed(run, node.body) and _plain(node.body):
+        if not isinstance(node, t.Reduce) or operator_of(node.name) != "+":
+            continue
+        if _signed(run, node.body) and _plain(node.body):
             signs = flow.within(node.body, flow.excluded(node.cond))
             if signs:
                 _warn(run, node, signs)
@@ -103,12 +106,13 @@ class _Flow:
         return frozenset("+") if node.name == "abs" and whole else whole
 
     def _reduced(self, node: t.Reduce) -> Signs:
-        if node.name not in ("sum", "min", "max", "mode", "median"):
+        operator = operator_of(node.name)
+        if operator not in ("+", "min", "max") and node.name not in ("mode", "median"):
             return _NO
         body = self.within(node.body, self.excluded(node.cond))
         if node.default is not None:
             return body | self.within(node.default, {})
-        return body | frozenset(_BY_FOLD.get(node.name, ""))
+        return body | frozenset(_BY_FOLD.get(operator or "", ""))
 
     def excluded(self, cond: t.Expr | None) -> dict[str, Signs]:
         """The infinities that a condition rules out, by the text of a value."""

@@ -9,7 +9,7 @@ from vlang.check.tables.checking import Run
 from vlang.check.tables.typing import item
 from vlang.maths import REAL
 from vlang.records import dataclass
-from vlang.reductions import REDUCTIONS, ReductionRule
+from vlang.reductions import REDUCTIONS, ReductionRule, operator_of
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
@@ -163,7 +163,7 @@ def _linear(loop: _Loop, node: t.Expr, x: Symbol) -> str | None:
         cond = node.cond is None or _linear(loop, node.cond, x) == "constant"
         default = node.default is None or _linear(loop, node.default, x) == "constant"
         body = _linear(loop, node.body, x) if cond and default else None
-        return body if body == "constant" or node.name == "sum" else None
+        return body if body == "constant" or operator_of(node.name) == "+" else None
     if isinstance(node, t.Member) and symbol is x:
         owner = run.symbols.get(node.value)
         return "linear" if owner is not None and owner.kind == "neighbour" else None

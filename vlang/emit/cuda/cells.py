@@ -17,7 +17,7 @@ from vlang.emit.shared.values.dialect import Dialect
 from vlang.emit.shared.values.formulas import Writer
 from vlang.ir.forms import forms as f
 from vlang.records import dataclass
-from vlang.reductions import identity
+from vlang.reductions import REDUCTIONS, identity
 from vlang.types import BOOL, F64, U8, VERTEX, Scalar, Tuple, Vector
 
 __all__ = ["Cell", "cells_of", "groups"]
@@ -42,6 +42,12 @@ class Cell:
     first: int
     places: Places
     declared: f.UserReduction | None = None
+
+    @property
+    def merge(self) -> str:
+        """The operator that joins two values; "" if the program declares the reduction."""
+        monoid = None if self.declared is not None else REDUCTIONS[self.reduction].monoid
+        return "" if monoid is None else monoid.merge
 
     @property
     def type(self) -> Scalar:
@@ -88,7 +94,7 @@ class Cell:
         return d.arithmetic("+", type_, value, "u32(1)") if self._moves(type_) else value
 
     def _moves(self, type_: Scalar) -> bool:
-        return type_ == VERTEX and self.reduction == "max"
+        return type_ == VERTEX and self.merge == "max"
 
     def parts(self, d: Dialect, cell: str) -> tuple[str, ...]:
         """Code of each component that a cell holds."""
@@ -115,7 +121,7 @@ class Cell:
         value = d.part(item, self.first)
         if self.types[0] == VERTEX:
             return f"{value} != {nothing}"
-        return f"{value} {'<' if self.reduction == 'min' else '>'} {nothing}"
+        return f"{value} {'<' if self.merge == 'min' else '>'} {nothing}"
 
     def by_declaration(self, writer: Writer, a: Sequence[str], b: Sequence[str]) -> tuple[str, list[str]]:
         """Code that joins components by the declared reduction.
@@ -129,14 +135,13 @@ class Cell:
 
     def joined(self, d: Dialect, a: str, b: str) -> str:
         """Code that joins two cells by a built-in reduction, without atomic operations."""
-        if self.reduction in ("min", "max"):
-            return d.select(f"{b} {'<' if self.reduction == 'min' else '>'} {a}", b, a)
-        if self.reduction in ("any", "all"):
-            return f"u8({a} {'|' if self.reduction == 'any' else '&'} {b})"
-        if self.reduction == "prod" and self.type.integral:
+        if self.merge in ("min", "max"):
+            return d.select(f"{b} {'<' if self.merge == 'min' else '>'} {a}", b, a)
+        if self.type == BOOL:
+            return f"u8({a} {self.merge} {b})"
+        if self.merge == "*" and self.type.integral:
             return d.saturated("mul", self.type, a, b)
-        sign = {"bitor": "|", "bitand": "&", "bitxor": "^", "prod": "*"}.get(self.reduction, "+")
-        return d.arithmetic(sign, self.type, a, b)
+        return d.arithmetic(self.merge, self.type, a, b)
 
     def values(self, d: Dialect, packed: str) -> list[str]:
         """Code of this cell's components in a packed accumulator or item."""
@@ -173,7 +178,7 @@ def groups(accumulation: Accumulation) -> list[tuple[str, tuple[Scalar, ...]]]:
         groups = [(name, values[:-1]), ("any", values[-1:])]
     elif accumulation.declared is not None or isinstance(accumulation.reduce.body.type, Tuple):
         groups = [(name, values)]
-    elif name == "mean":
+    elif accumulation.result == "float":
         groups = [("sum", (values[0],)), ("count", (values[1],))]
     elif accumulation.exact is not None:
         groups = [("any" if value == BOOL else name, (value,)) for value in values]

@@ -49,7 +49,7 @@ def stage_notes(writer: StageWriter, gpu: GpuStage, early: Early) -> str:
             parts = [parts[0], *parts[value.size :]]
         for part, (reduction, types) in enumerate(parts):
             type_: Type = Tuple(types) if len(types) > 1 else types[0]
-            what = _part(gather.reduce.name, part) if reduction != gather.reduce.name or part else ""
+            what = _part(accumulation.result, part) if reduction != gather.reduce.name or part else ""
             lines.append(f"gather {gather.name}{what}: {reduction} of {_named(type_)}")
             lines.extend(_places(reduction, type_, bool(gpu.push)))
     return "".join(wrapped(line) for line in [*lines, *_freedoms(gpu, early, whole=bool(writer.structures))])
@@ -64,9 +64,9 @@ def _holistic(name: str, accumulation: Holistic) -> list[str]:
             "global memory; the order does not matter"]
 
 
-def _part(name: str, part: int) -> str:
-    """The label of one component; "" if there is only one."""
-    if name == "mean" and part < 2:
+def _part(result: str, part: int) -> str:
+    """The label of one component of a reduction with this kind of result; "" if there is only one."""
+    if result == "float" and part < 2:
         return (", its sum", ", how many")[part]
     return ", whether any"
 

@@ -10,14 +10,10 @@ of such values shares one 64-bit word; the order of words is the order of pairs 
 from __future__ import annotations
 
 from vlang.records import dataclass
-from vlang.reductions import REDUCTIONS
+from vlang.reductions import REDUCTIONS, Monoid
 from vlang.types import BOOL, F32, F64, I32, U32, U64, VERTEX, Scalar, Tuple, Type
 
 __all__ = ["Place", "Places", "cell_type", "packed", "places"]
-
-_ADDED = {"sum": "add", "count": "add", "mean": "add", "prod": "mul"}
-_IDEMPOTENT = frozenset({"min", "max", "any", "all", "bitor", "bitand"})
-_BITS = {"bitor": "or", "bitand": "and", "bitxor": "xor"}
 
 
 @dataclass(frozen=True)
@@ -84,12 +80,13 @@ def places(name: str, type_: Type) -> Places:
     """
     if name not in REDUCTIONS:
         return _declared(name, type_)
-    cell = cell_type(type_)
+    cell, monoid = cell_type(type_), REDUCTIONS[name].monoid
     thread, warp = _owned(type_)
     if cell is None:
         reason = "more than 8 bytes, or an order that bits do not have: no atomic operation joins it"
         return Places(None, thread, warp, Place("", False, reason), Place("", False, reason))
-    return Places(cell, thread, warp, _shared(name, type_, cell), _pushed(name, type_, cell))
+    assert monoid is not None
+    return Places(cell, thread, warp, _shared(monoid, type_, cell), _pushed(monoid, type_, cell))
 
 
 def _owned(type_: Type) -> tuple[Place, Place]:
@@ -118,30 +115,26 @@ def _shuffles(type_: Type) -> int:
     return sum(2 if isinstance(t, Scalar) and t.bits == 64 else 1 for t in parts)
 
 
-def _operation(name: str) -> str:
-    return _ADDED.get(name) or _BITS.get(name) or name
-
-
-def _shared(name: str, type_: Type, cell: Scalar) -> Place:
-    function = f"shared_{_operation(name)}"
-    if name in ("any", "all"):
+def _shared(monoid: Monoid, type_: Type, cell: Scalar) -> Place:
+    function = f"shared_{monoid.atomic}"
+    if monoid.atomic in ("any", "all"):
         return Place(function, True, "a plain store of the absorbing value")
-    if name == "prod":
+    if monoid.atomic == "mul":
         return Place(function, False, "no instruction multiplies in memory: a compare-and-swap loop")
     if cell.bits == 64:
         how = "pairs packed into one word of 64 bits" if isinstance(type_, Tuple) else "64 bits"
         return Place(function, False, f"{how}: a compare-and-swap loop in shared memory")
-    if cell.floating and name not in ("min", "max"):
+    if cell.floating and monoid.atomic not in ("min", "max"):
         return Place(function, False, "floats are added by a compare-and-swap loop in shared memory")
     how = ", as integers, selected by the sign bit" if cell.floating else ""
     return Place(function, True, f"an instruction of shared memory{how}")
 
 
-def _pushed(name: str, type_: Type, cell: Scalar) -> Place:
-    if name not in _IDEMPOTENT:
+def _pushed(monoid: Monoid, type_: Type, cell: Scalar) -> Place:
+    if not monoid.idempotent:
         return Place("", False, "not idempotent: a value pushed twice would count twice")
-    function = f"improve_{_operation(name)}"
-    if name in ("any", "all"):
+    function = f"improve_{monoid.atomic}"
+    if monoid.atomic in ("any", "all"):
         return Place(function, True, "a plain store of the absorbing value")
     if cell == F64:
         return Place(function, True, "an instruction of global memory, as integers, selected by the sign bit")

@@ -23,7 +23,7 @@ __all__ = ["ACTIVE", "ChangesSent", "changes_sent"]
 ACTIVE = f.GraphValue(BOOL, "active", "sent")
 """A term of a condition at an edge: whether the neighbour is active."""
 
-_NEUTRAL = frozenset({"sum", "min", "max", "any", "all"})
+_NEUTRAL = frozenset({"+", "min", "max", "or", "and"})
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ def changes_sent(stage: Stage, messages: Mapping[f.Expr, int]) -> ChangesSent:
             continue
         body = reduce.body
         elsewhere = sum(part == body for other in reduces for part in f.walk(other))
-        alone = body in messages and elsewhere == 1 and reduce.default is None and not reduce.user
-        if alone and reduce.name in _NEUTRAL and not isinstance(body.type, Tuple):
+        alone = body in messages and elsewhere == 1 and reduce.default is None
+        if alone and reduce.operator in _NEUTRAL and not isinstance(body.type, Tuple):
             item = body.type.item if isinstance(body.type, Vector) else body.type
             assert isinstance(item, Scalar)
             nothing[body] = identity(reduce.name, item)

@@ -179,7 +179,8 @@ def _copied(fact: LoopFacts) -> CopySpec | None:
     (write,) = fact.writes
     assert write.joined is not None
     reduce = write.joined.reduce
-    join = {"any": "bitor", "all": "bitand"}.get(reduce.name, reduce.name)
+    assert reduce.operator is not None
+    join = {"or": "bitor", "and": "bitand", "|": "bitor", "&": "bitand"}.get(reduce.operator, reduce.operator)
     return CopySpec(write.fields[0], reduce.domain.kind, "last" if join == "max" and reduce.type == VERTEX else join)
 
 

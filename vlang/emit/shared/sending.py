@@ -7,7 +7,7 @@ from vlang.emit.shared.values.dialect import Function
 from vlang.ir.forms import forms as f
 from vlang.ir.stages import Write
 from vlang.records import dataclass
-from vlang.reductions import identity
+from vlang.reductions import MONOIDS, constant, identity
 from vlang.types import BOOL, Scalar
 
 __all__ = ["Early", "decided", "early_of", "joined_writes", "one_write", "is_final", "silent"]
@@ -110,14 +110,15 @@ def decided(writer: StageWriter, early: Early) -> str:
         return d.false
     tests, at = [], 0
     for accumulation in writer.accumulations:
-        name = accumulation.reduce.name
+        operator = accumulation.reduce.operator
+        assert operator is not None
+        absorbing = MONOIDS[operator].absorbing
         for number, type_ in enumerate(accumulation.types[: accumulation.width], at):
             part = d.part("acc", number)
-            if name in ("any", "all"):
-                tests.append(part if name == "any" else d.negation(part))
+            if absorbing in ("true", "false"):
+                tests.append(part if absorbing == "true" else d.negation(part))
             else:
-                ones = -1 if type_.kind == "int" else type_.highest
-                tests.append(f"{part} == {d.constant(ones if name == 'bitor' else 0, type_)}")
+                tests.append(f"{part} == {d.constant(constant(absorbing, type_), type_)}")
         at += len(accumulation.types)
     return d.both(*(tests if len(tests) == 1 else [f"({test})" for test in tests]))
 
@@ -131,15 +132,15 @@ def silent(writer: StageWriter) -> Function:
     facts = {one.name: one.silencing for one in writer.plan.facts.loop(writer.plan.loop.repeat).gathers}
     tests = []
     for gather in writer.stage.gathers:
-        held = [_at_identity(writer, name, gather.reduce.name) for name in facts[gather.name]]
+        held = [_at_identity(writer, name, gather.reduce) for name in facts[gather.name]]
         tests.append(held[0] if len(held) == 1 else f"({d.disjunction(*held)})" if held else d.false)
     return Function("silent", (), d.conjunction(*tests))
 
 
-def _at_identity(writer: StageWriter, name: str, reduction: str) -> str:
+def _at_identity(writer: StageWriter, name: str, reduce: f.Reduce) -> str:
     d, type_ = writer.dialect, writer.types[name]
     assert isinstance(type_, Scalar)
     (value,) = writer.scope().read(f.Field(type_, name, "self"), "field", "v")
     if type_ == BOOL:
-        return value if reduction == "all" else d.negation(f"({value})")
-    return f"{value} == {d.constant(identity(reduction, type_), type_)}"
+        return value if reduce.operator == "and" else d.negation(f"({value})")
+    return f"{value} == {d.constant(identity(reduce.name, type_), type_)}"

@@ -236,19 +236,19 @@ def reduction_failures(reduce: f.Reduce, value: f.Expr, some: Callable[[f.Expr],
         value: A read of its result.
         some: Returns an expression for `any(test)` over the terms.
     """
-    name, terms = reduce.name, b.items(reduce.body)
+    operator, terms = reduce.operator, b.items(reduce.body)
     floats = [term for term in terms if isinstance(term.type, Scalar) and term.type.floating]
     results = b.items(value)
-    if not reduce.user and name in ("min", "max", "median"):
+    if operator in ("min", "max") or (reduce.name == "median" and not reduce.user):
         if floats:
             yield "nan operand", some(b.some(*map(b.nan, floats)))
-    elif floats and (reduce.user or name in ("sum", "prod", "mean")):
+    elif floats and (reduce.user or operator in ("+", "*") or reduce.name == "mean"):
         good = b.no(some(b.some(*map(b.nan, floats))))
         yield "nan", b.both(b.some(*(b.nan(r) for r in results if b.floating(r))), good)
         if not reduce.user:
             good = b.no(some(b.some(*map(b.infinite, floats))))
             yield "infinite", b.both(b.some(*map(b.infinite, results)), good)
-    elif not reduce.user and name in ("sum", "prod"):
+    elif operator in ("+", "*"):
         yield from _exact(reduce, results, terms, some)
 
 

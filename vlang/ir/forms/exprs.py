@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import field, replace
 
 from vlang.records import dataclass
+from vlang.reductions import REDUCTIONS, operator_of
 from vlang.syntax.tree import Span
 from vlang.types import VERTEX, Type
 
@@ -235,6 +236,19 @@ class Reduce(Expr):
     group: str | None = None
     having: Expr | None = None
     part: int | None = None
+
+    @property
+    def operator(self) -> str | None:
+        """The operator of `vlang.reductions` that combines contributions to the value, such as "+"; None if the program
+        declares the reduction, or if the value is more than combined contributions (`count`, `mean`, `mode`).
+        """
+        return None if self.user else operator_of(self.name)
+
+    @property
+    def counts(self) -> bool:
+        """Whether the value is the number of contributions that hold, as for `count`."""
+        rule = REDUCTIONS.get(self.name)
+        return rule is not None and rule.result == "int" and not rule.holistic
 
     @property
     def pairs(self) -> bool:

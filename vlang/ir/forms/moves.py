@@ -9,6 +9,7 @@ from functools import reduce as fold
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.visible import LoopScope, statements
 from vlang.maths import MATHS
+from vlang.reductions import MONOIDS
 from vlang.types import Scalar, Type, Vector
 
 __all__ = ["CONSTANT", "DOWN", "UNKNOWN", "UP", "Known", "Move", "Moves", "flip", "join"]
@@ -24,8 +25,6 @@ _KEPT = frozenset({"add", "mul", "div", "floordiv", "min", "sign", "cast", "broa
                    *(name for name, rule in MATHS.items() if rule.positive == "kept")})
 _POSITIVE = frozenset({"abs", "common", "len", "random", "hll_size",
                        *(name for name, rule in MATHS.items() if rule.positive == "always")})
-_UP_REDUCTIONS = frozenset({"any", "max", "bitor", "count", "hindex"})
-_DOWN_REDUCTIONS = frozenset({"min", "all", "bitand"})
 
 
 def join(a: Move, b: Move) -> Move:
@@ -120,9 +119,10 @@ class Known:
             return False
         if reduce.user:
             return False
-        if reduce.name in ("count", "hindex", "mex"):
+        if reduce.counts or reduce.name in ("hindex", "mex"):
             return True
-        return reduce.name in ("sum", "prod", "min", "mean", "mode", "median") and self.nonnegative(reduce.body)
+        kept = reduce.operator in ("+", "*", "min") or reduce.name in ("mean", "mode", "median")
+        return kept and self.nonnegative(reduce.body)
 
     def _op(self, expr: f.Op) -> bool:
         if expr.op in _POSITIVE:
@@ -252,10 +252,12 @@ class Moves:
             return CONSTANT
         if reduce.default is not None or reduce.user:
             return UNKNOWN
-        if reduce.name in _UP_REDUCTIONS or (reduce.name == "sum" and self._known.nonnegative(reduce.body)):
+        way = MONOIDS[reduce.operator].direction if reduce.operator is not None else None
+        rises = way == "up" or reduce.counts or reduce.name == "hindex"
+        if rises or (reduce.operator == "+" and self._known.nonnegative(reduce.body)):
             return join(join(body, cond), edges)
-        if reduce.name in _DOWN_REDUCTIONS:
+        if way == "down":
             return join(join(body, flip(cond)), flip(edges))
-        if reduce.name == "sum" and cond == edges == CONSTANT:
+        if reduce.operator == "+" and cond == edges == CONSTANT:
             return body
         return UNKNOWN

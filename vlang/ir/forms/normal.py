@@ -8,6 +8,7 @@ from functools import reduce as fold
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.visible import Leaf, LoopScope
 from vlang.records import dataclass
+from vlang.reductions import MONOIDS
 from vlang.types import F16, F32, F64, Type
 
 __all__ = ["OPERATORS", "Operator", "Write", "linearity", "rounds", "widens", "writes_of"]
@@ -19,31 +20,25 @@ class Operator:
 
     Attributes:
         name: The operator of the IR.
-        reduction: The name of the reduction that uses the same operator.
+        monoid: The operator in vlang.reductions.MONOIDS; of a declared reduction, its name.
         idempotent: Whether joining the same value again changes nothing.
         direction: How the field moves: "up", "down" or None.
         text: The text for `vlang explain`.
     """
 
     name: str
-    reduction: str
+    monoid: str
     idempotent: bool
     direction: str | None
     text: str
 
 
 OPERATORS: dict[str, Operator] = {
-    op.name: op
-    for op in (
-        Operator("min", "min", True, "down", "min(x, e)"),
-        Operator("max", "max", True, "up", "max(x, e)"),
-        Operator("or", "any", True, "up", "x or e"),
-        Operator("and", "all", True, "down", "x and e"),
-        Operator("bitor", "bitor", True, "up", "x | e"),
-        Operator("bitand", "bitand", True, "down", "x & e"),
-        Operator("add", "sum", False, None, "x + e"),
-        Operator("mul", "prod", False, None, "x * e"),
-        Operator("bitxor", "bitxor", False, None, "x ^ e"),
+    name: Operator(name, monoid, MONOIDS[monoid].idempotent, MONOIDS[monoid].direction, text)
+    for name, monoid, text in (
+        ("min", "min", "min(x, e)"), ("max", "max", "max(x, e)"), ("or", "or", "x or e"), ("and", "and", "x and e"),
+        ("bitor", "|", "x | e"), ("bitand", "&", "x & e"), ("add", "+", "x + e"), ("mul", "*", "x * e"),
+        ("bitxor", "^", "x ^ e"),
     )
 }
 
@@ -207,7 +202,7 @@ def _user(program: f.Program, name: str) -> Operator:
     if isinstance(body, f.Op) and body.op in OPERATORS and OPERATORS[body.op].idempotent:
         names = {arg.name for arg in body.args if isinstance(arg, f.Accumulator)}
         if names == sides:
-            return replace(OPERATORS[body.op], name="user", reduction=name, text=text)
+            return replace(OPERATORS[body.op], name="user", monoid=name, text=text)
     return Operator("user", name, False, None, text)
 
 
@@ -223,9 +218,9 @@ def _joined(scope: LoopScope, operator: Operator, rest: f.Expr) -> f.Gather | No
     gather = scope.gathers.get(rest.name)
     if gather is None or gather.reduce.default is not None or gather.reduce.key is not None:
         return None
-    if gather.reduce.user != (operator.name == "user") or gather.reduce.name != operator.reduction:
-        return None
-    return gather
+    user = gather.reduce.user
+    combined = gather.reduce.name if user else gather.reduce.operator
+    return gather if user == (operator.name == "user") and combined == operator.monoid else None
 
 
 # ------------------------------------------------------------------ delta form
@@ -272,7 +267,7 @@ def _delta(scope: LoopScope, leaf: Leaf, apply: f.Apply, form: tuple[Operator, f
         return False
     (accumulator,) = sums
     gather = scope.gathers.get(accumulator.name)
-    if gather is None or gather.reduce.user or gather.reduce.name != "sum" or gather.reduce.default is not None:
+    if gather is None or gather.reduce.operator != "+" or gather.reduce.default is not None:
         return False
     if linearity(rest, accumulator) != "linear" or not all(scope.steady(where.cond) for where in leaf.wheres):
         return False

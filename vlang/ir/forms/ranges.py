@@ -296,22 +296,22 @@ def _combined(expr: f.Reduce, body: Range | None, kind: Range, most: int) -> Ran
     Args:
         most: the largest number of terms.
     """
-    if expr.name == "count":
+    if expr.counts:
         return limited(0, most, kind.type)
     if expr.name in ("hindex", "mex"):
         return Range(0, kind.high, kind.type)
     if body is None:
         return kind
-    if expr.name == "sum":
+    if expr.operator == "+":
         low, high = body.finite or (0, 0)
         return limited(kind.low if body.down else min(0, low * most), kind.high if body.up else max(0, high * most),
                        kind.type)
     body = converted(body, kind.type)
-    if expr.name in ("min", "max", "mode", "median"):
-        none = identity(expr.name, kind.type) if expr.name in ("min", "max") else 0
+    if expr.operator in ("min", "max") or expr.name in ("mode", "median"):
+        none = identity(expr.name, kind.type) if expr.operator in ("min", "max") else 0
         if expr.default is not None or not isinstance(none, int):
             return body
         return Range(min(none, body.low), max(none, body.high), body.type)
-    if expr.name in ("bitor", "bitxor") and body.low >= 0:
+    if expr.operator in ("|", "^") and body.low >= 0:
         return Range(0, (1 << body.high.bit_length()) - 1, body.type)
-    return Range(0, kind.high, kind.type) if expr.name == "prod" and body.low >= 0 else kind
+    return Range(0, kind.high, kind.type) if expr.operator == "*" and body.low >= 0 else kind

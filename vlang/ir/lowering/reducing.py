@@ -205,11 +205,9 @@ class Reductions(ABC):
         """The type of a built-in reduction, and its body converted to the type of the accumulator."""
         rule = REDUCTIONS[name]
         body = self.concrete(body)
-        if name == "count":
+        if rule.result == "int":
             return (scalar_named("int", self.precision) if edges else I64), body
-        if name in ("mex", "hindex"):
-            return scalar_named("int", self.precision), body
-        if name == "mean":
+        if rule.result == "float":
             return float_of(body.type, self.precision), fit(body, F64)
         item = body.type.item if isinstance(body.type, Vector) else body.type
         if not edges and rule.operator in ("+", "*") and isinstance(item, Scalar) and item.integral:

@@ -189,7 +189,7 @@ def _unsendable(ctx: Context, write: Write) -> Verdict | None:
         return None
     ways = [way for name in write.fields for way in ctx.ways(name)]
     joined = any(way.joined is not None for way in ways)
-    kinds = {(way.operator.name, way.operator.reduction) if way.operator else None for way in ways}
+    kinds = {(way.operator.name, way.operator.monoid) if way.operator else None for way in ways}
     if joined and (len(kinds) > 1 or not ctx.whole(write)):
         return Verdict(False, f"`{word}` is written in two ways", "w")
     if write.joined is None:

@@ -54,7 +54,7 @@ def _refusal(ctx: Context) -> str | None:
         return f"`{word}` is not computed from one sum"
     (accumulator,) = sums
     reduce = scope.gathers[accumulator.name].reduce
-    if reduce.name != "sum" or reduce.user or reduce.default is not None:
+    if reduce.operator != "+" or reduce.default is not None:
         return f"`{word}` is not computed from a sum"
     if linearity(apply.value, accumulator) not in ("linear", "affine"):
         return f"`{word}` is not linear in `{scope.word(accumulator.name)}`"

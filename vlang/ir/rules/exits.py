@@ -9,19 +9,18 @@ from vlang.ir.forms.moves import Known
 from vlang.ir.forms.normal import Write, linearity, widens
 from vlang.ir.forms.visible import above, expressions, statements
 from vlang.ir.rules.context import Context, Verdict, listed, with_states
+from vlang.reductions import MONOIDS
 from vlang.types import BOOL, Scalar
 
 __all__ = ["absorbing", "done", "silencing", "strict", "uniform_frontier"]
-
-_ABSORBING = {"any": "true", "all": "false", "bitor": "all ones", "bitand": "0"}
 
 
 def absorbing(ctx: Context) -> tuple[str, ...]:
     """X1, first part: the gathers that may stop at the absorbing element of their reduction."""
     if ctx.scope.inner is not None:
         return ()
-    return tuple(g.name for g in ctx.scope.gathers.values() if not g.reduce.user and g.reduce.group is None
-                 and g.reduce.name in _ABSORBING)
+    return tuple(g.name for g in ctx.scope.gathers.values() if g.reduce.group is None
+                 and g.reduce.operator is not None and MONOIDS[g.reduce.operator].absorbing)
 
 
 def done(ctx: Context) -> dict[str, bool]:
@@ -76,7 +75,7 @@ def uniform_frontier(ctx: Context) -> Verdict:
 def _steps(reduce: f.Reduce, name: str) -> bool:
     """Whether a reduction is `min(u.x + c)` or `max(u.x - c)` over scalars, without `if`; c is a literal >= 0."""
     body = reduce.body
-    if reduce.cond is not None or reduce.name not in ("min", "max") or not isinstance(body.type, Scalar):
+    if reduce.cond is not None or reduce.operator not in ("min", "max") or not isinstance(body.type, Scalar):
         return False
     if not isinstance(body, f.Op):
         return _is_neighbour(body, name)
@@ -90,7 +89,7 @@ def _steps(reduce: f.Reduce, name: str) -> bool:
     if not isinstance(right.value, (int, float)) or math.isinf(right.value):
         return False
     step = right.value if body.op == "add" else -right.value
-    return step >= 0 if reduce.name == "min" else step <= 0
+    return step >= 0 if reduce.operator == "min" else step <= 0
 
 
 def _is_neighbour(expr: f.Expr, name: str) -> bool:
@@ -158,18 +157,18 @@ def silencing(reduce: f.Reduce, known: Known) -> tuple[str, ...]:
 def _silencing(reduce: f.Reduce, known: Known) -> tuple[tuple[str, ...], str]:
     """The fields that rule Z tests, and the value of such a field at which a neighbour contributes nothing."""
     conjuncts = _conjuncts(reduce.cond) if reduce.cond is not None else []
-    if reduce.name in ("any", "count"):
+    if reduce.operator == "or" or reduce.counts:
         conjuncts += _conjuncts(reduce.body)
     flags = [c for c in conjuncts if isinstance(c, f.Field) and c.of == "other" and c.type == BOOL]
     if flags:
         return (flags[0].name,), "false"
     body = reduce.body.args[0] if isinstance(reduce.body, f.Op) and reduce.body.op == "tuple" else reduce.body
-    if reduce.name in ("min", "max"):
-        names = _strict_infinite(body, reduce.name == "min", known)
-        return tuple(sorted(names)), "inf" if reduce.name == "min" else "-inf"
-    if reduce.name == "all":
+    if reduce.operator in ("min", "max"):
+        names = _strict_infinite(body, reduce.operator == "min", known)
+        return tuple(sorted(names)), "inf" if reduce.operator == "min" else "-inf"
+    if reduce.operator == "and":
         return tuple(sorted(_strict_or(body))), "true"
-    if reduce.name in ("sum", "bitor", "bitxor"):
+    if reduce.operator in ("+", "|", "^"):
         return tuple(sorted(_strict_zero(body, reduce.domain.kind))), "0"
     return (), ""
 

@@ -29,9 +29,9 @@ def keeps_order(ctx: Context, write: Write) -> str | None:
         return None
     reduce = write.joined.reduce
     body = reduce.body
-    if reduce.name not in ("min", "max") or not (isinstance(body, f.Op) and body.op == "tuple"):
+    if reduce.operator not in ("min", "max") or not (isinstance(body, f.Op) and body.op == "tuple"):
         return None
-    way = DOWN if reduce.name == "min" else UP
+    way = DOWN if reduce.operator == "min" else UP
     steady = ctx.moves()
     if reduce.default is not None or (reduce.cond is not None and steady.of(reduce.cond) != CONSTANT):
         return None

@@ -62,9 +62,9 @@ def batch(
     env: Env, columns: Columns, rows: Pointer[u16], senders: Pointer[u16], first: i64, sender: i64, base: i64,
     place: i64, end: i64, k: i64, take: i64 | int,
 ) -> None:
-    """Add `take` edges to each row in the places from `place` to `end`.
+    """Gather the next `take` edges, from edge k on, for each of the rows rows[place:end].
 
-    The function is always inlined, because `take` may be a constant.
+    Callers pass a constant for small values of `take`: the function is inlined, and the compiler unrolls the loop.
     """
     while place < end:
         row = i64(rows[place])

@@ -62,7 +62,7 @@ def mode64_clear(space: Pointer[u64], at: i64, degree: i64, bits: i64) -> i64:
 
 @inner
 def mode64_take(room: Structures, at: i64, holds: bool, value: Any, best: Any, most: Any) -> tuple[Any, u32]:
-    """Like `mode32_take`, for 64-bit values, which are stored after the counts."""
+    """Insert a 64-bit value; otherwise as `mode32_take`. A table of counts is followed by a table of their values."""
     if not holds:
         return best, most
     space, bits = room[0], room[2]

@@ -178,7 +178,7 @@ def get(env: Env, s: i64 | int) -> Acc:
 
 @hole
 def keep(env: Env, s: i64 | int, acc: Acc) -> None:
-    """Store the accumulators of row s of the strips that the workers have at hand."""
+    """Store the accumulators of row s. Each worker has a range of rows for the strip that it processes."""
 
 @hole
 def kept(env: Env, s: i64 | int) -> Acc:

@@ -109,7 +109,10 @@ def look_up(
     offsets: Pointer[u64], queue: Pointer[u32], rows: Pointer[u64], place: i64, finders: Pointer[u8], at: i64,
     end: i64, me: i64, several: bool
 ) -> tuple[i64, i64]:
-    """Read the row bounds of queue entries, with overlapping reads, and drop entries that another worker keeps.
+    """Copy the bounds of the rows of queue[at:end] to `rows`. The reads do not depend on each other, so they overlap.
+
+    If several workers run, a vertex may be in the queues of two workers. The worker in `finders` keeps the entry, and
+    the other worker removes it from its queue.
 
     Returns: The number of entries left, and the number of their edges.
     """

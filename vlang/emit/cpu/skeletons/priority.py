@@ -169,7 +169,11 @@ def enter_all(
     env: Env, control: Pointer[i64], desk: Pointer[i64], places: Pointer[i64], links: Pointer[i64],
     entries: Pointer[u32], spilled: Pointer[u64], n: i64, filling: i64
 ) -> None:
-    """Add vertices to the list for the next window: all not silent (filling 1), or all that wait for a run (2 or 3)."""
+    """Add vertices to the list for the next window.
+
+    If `filling` is 1, these are all vertices that contribute something (rule Z). If it is 2 or 3, these are the
+    vertices whose bit in `spilled` is set; the bit is cleared.
+    """
     while True:
         if filling >= 2 and not has_room(control, desk):
             poke(control, ORDER_SPILLED, 1)  # another worker with free runs, or a later call, adds the rest

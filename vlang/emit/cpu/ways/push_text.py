@@ -186,8 +186,8 @@ def joining(
     assert words is not None
     parts = [(d.part("was", i), d.part("now", i), type_) for i, type_ in enumerate(how.types)]
     gathered = [t for accumulation in writer.accumulations for t in accumulation.types]
-    name = writer.accumulations[0].reduce.name if len(parts) == 1 else ""
-    same = [_same(d, g != t, t, was, now, name) for g, (was, now, t) in zip(gathered, parts)]
+    operator = writer.accumulations[0].reduce.operator if len(parts) == 1 else None
+    same = [_same(d, g != t, t, was, now, operator) for g, (was, now, t) in zip(gathered, parts)]
     rounded = [d.load(t, d.store(t, now)) if g != t else now for g, (_, now, t) in zip(gathered, parts)]
     lines = [
         *words.look("v"),
@@ -205,7 +205,7 @@ def joining(
     return ("while True:", *(f"    {line}" for line in lines))
 
 
-def _same(d: Dialect, rounded: bool, type_: Scalar, was: str, now: str, name: str) -> str:
+def _same(d: Dialect, rounded: bool, type_: Scalar, was: str, now: str, operator: str | None) -> str:
     """Code that tests that a part has not changed; for min and max of numbers, the test is a single comparison.
 
     Args:
@@ -215,22 +215,22 @@ def _same(d: Dialect, rounded: bool, type_: Scalar, was: str, now: str, name: st
         type_: the type of the part.
         was: the code of the part before the join.
         now: the code of the part after the join.
-        name: the reduction, if it joins only one part; otherwise "".
+        operator: the operator of the reduction, if it joins only one part; otherwise None.
     """
     if rounded:
         return f"{d.store(type_, was)} == {d.store(type_, now)}"
-    if name in ("min", "max") and (type_.integral or type_.floating):
-        return f"not {now} {'<' if name == 'min' else '>'} {was}"
+    if operator in ("min", "max") and (type_.integral or type_.floating):
+        return f"not {now} {'<' if operator == 'min' else '>'} {was}"
     return f"({now} == {was} or {was} != {was})" if type_.floating else f"{now} == {was}"
 
 
 def _absorbed(writer: StageWriter, how: Pushing, unchanged: str) -> Lines:
     """Lines that skip a receiver whose bool is final, before other fields of the receiver are read (rule X1)."""
-    names = [accumulation.reduce.name for accumulation in writer.accumulations]
+    operators = [accumulation.reduce.operator for accumulation in writer.accumulations]
     if how.types != (BOOL,) or "early" in writer.without:
         return ()
     was = writer.dialect.part("was", 0)
-    return f"if {was if names == ['any'] else writer.dialect.negation(was)}:", f"    {unchanged}"
+    return f"if {was if operators == ['or'] else writer.dialect.negation(was)}:", f"    {unchanged}"
 
 
 def _join(writer: StageWriter, how: Pushing, alone: bool = False) -> Function:

@@ -50,7 +50,7 @@ def _refused(writer: StageWriter, plan: LoopPlan) -> str:
         return "the loop takes several passes a superstep"
     if plan.readers[stage.name].own:
         return "vertices run again by what they change themselves"
-    if not all(gather.reduce.name == "sum" and changes_read(gather.reduce) for gather in stage.gathers):
+    if not all(gather.reduce.operator == "+" and changes_read(gather.reduce) for gather in stage.gathers):
         return "the pass gathers more than sums of changes"
     return ""
 

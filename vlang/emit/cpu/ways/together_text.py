@@ -44,7 +44,7 @@ def _refused(writer: StageWriter) -> str:
     if len(stage.gathers) != 1 or stage.guard is not None or stage.before or writer.changes_sent:
         return "it gathers more than one sum, at some vertices only, or changes"
     reduce = stage.gathers[0].reduce
-    if reduce.name != "sum" or reduce.user or reduce.body.type not in (F32, F64):
+    if reduce.operator != "+" or reduce.body.type not in (F32, F64):
         return "it does not gather a sum of floats"
     if reduce.cond is not None or reduce.default is not None or reduce.group is not None:
         return "its sum has a condition, a default or groups"

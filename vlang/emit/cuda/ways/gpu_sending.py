@@ -76,7 +76,7 @@ def _not_direct(writer: StageWriter, cells: Sequence[Cell], writes: tuple[Write,
     (cell,) = cells
     if len(cell.types) > 1:
         return "a tuple changes together"
-    if cell.types[0] == VERTEX and cell.reduction == "max":
+    if cell.types[0] == VERTEX and cell.merge == "max":
         return "`none` is stored as the largest vertex"
     if cell.dtype != stored_as(writer.types[writes[0].fields[0]]):
         return "no atomic operation on less than 32 bits"

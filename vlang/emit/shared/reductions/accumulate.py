@@ -14,12 +14,10 @@ from vlang.emit.shared.values.formulas import Unwritable, Writer
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import Ranges
 from vlang.records import dataclass
-from vlang.reductions import REDUCTIONS, accumulator, identity
+from vlang.reductions import REDUCTIONS, ReductionRule, accumulator, identity
 from vlang.types import BOOL, F64, I64, Scalar, Tuple, Vector
 
 __all__ = ["Accumulation"]
-
-_PLAIN = {"sum": "+", "prod": "*", "bitor": "|", "bitand": "&", "bitxor": "^", "any": "|", "all": "&"}
 
 
 @dataclass(frozen=True)
@@ -57,9 +55,9 @@ class Accumulation:
             types = (*scalars_of(own.wide), *((BOOL,) if own.exact else ()))
         elif REDUCTIONS[reduce.name].holistic:
             raise Unwritable(f"`{reduce.name}`")
-        elif reduce.name == "mean":
+        elif REDUCTIONS[reduce.name].result == "float":
             types = (F64, I64)
-        elif reduce.name == "count":
+        elif REDUCTIONS[reduce.name].result == "int":
             assert isinstance(reduce.type, Scalar)
             types = (I64 if over_vertices else reduce.type,)
         elif exact is not None:
@@ -71,6 +69,16 @@ class Accumulation:
         if reduce.default is not None:
             types = (*types, BOOL)
         return Accumulation(reduce, types, own, exact)
+
+    @property
+    def rule(self) -> ReductionRule | None:
+        """The properties of the reduction; None if the program declares it."""
+        return None if self.declared is not None else REDUCTIONS[self.reduce.name]
+
+    @property
+    def result(self) -> str:
+        """The kind of the result, as in `ReductionRule`; "" if the program declares the reduction."""
+        return "" if self.rule is None else self.rule.result
 
     @property
     def runs(self) -> tuple[Run, ...]:
@@ -91,7 +99,7 @@ class Accumulation:
         kinds = types or self.types
         if self.declared is not None:
             values = (*writer.items(self.declared.identity), *((d.false,) if self.declared.exact else ()))
-        elif self.reduce.name == "mean":
+        elif self.result == "float":
             values = (d.constant(0.0, kinds[0]), d.constant(0, kinds[1]))
         else:
             values = tuple(d.constant(False if t == BOOL and self.exact else identity(self.reduce.name, t), t)
@@ -129,7 +137,7 @@ class Accumulation:
     def contribution(self, writer: Writer, types: tuple[Scalar, ...]) -> tuple[str, ...]:
         """The components, in `types`, of a single contribution, whatever its condition."""
         body, d = self.reduce.body, writer.d
-        if self.reduce.name == "count":
+        if self.result == "int":
             one = writer.value(body)
             values: tuple[str, ...] = (writer.name(d.convert(types[0], d.select(one, "1", "0"))),)
         elif self.declared is not None:
@@ -141,7 +149,7 @@ class Accumulation:
             values = self.exact.contribution(writer, body)
         else:
             values = writer.converted(types, writer.items(body))
-            if self.reduce.name == "mean":
+            if self.result == "float":
                 values = (*values, d.constant(1, types[1]))
         if self.reduce.default is None:
             return values
@@ -153,8 +161,7 @@ class Accumulation:
 
     def merge(self, writer: Writer, a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
         """The components of two merged accumulators; the contributions of `a` precede the contributions of `b`."""
-        name, body, d = self.reduce.name, self.reduce.body.type, writer.d
-        width = self.width
+        body, d, width = self.reduce.body.type, writer.d, self.width
         if self.declared is not None:
             size = width - self.declared.exact
             first, second = (tuple(map(writer.name, side[:size])) for side in (a, b))
@@ -162,14 +169,20 @@ class Accumulation:
             if self.declared.exact:
                 joined = (*joined, writer.name(d.either(a[size], b[size], *left)))
         elif isinstance(body, Tuple):
-            wins = writer.tuple_wins(name, body, b[:width], a[:width])
+            wins = writer.tuple_wins(self._sign, body, b[:width], a[:width])
             joined = tuple(writer.name(d.select(wins, y, x)) for x, y in zip(a[:width], b[:width]))
         elif self.exact is not None:
             joined = self.exact.merge(writer, a, b)
         else:
-            sign = name if name in ("min", "max") else "+" if name in ("mean", "count") else _PLAIN[name]
-            joined = writer.combined(sign, self.types[:width], a[:width], b[:width])
+            joined = writer.combined(self._sign, self.types[:width], a[:width], b[:width])
         return joined if self.reduce.default is None else (*joined, writer.name(d.either(a[-1], b[-1])))
+
+    @property
+    def _sign(self) -> str:
+        """The operator of both targets that merges two components."""
+        assert self.rule is not None
+        assert self.rule.monoid is not None
+        return self.rule.monoid.merge
 
     def finish(self, writer: Writer, parts: tuple[str, ...]) -> tuple[str, ...]:
         """The value of the reduction from its components; `default` if nothing contributed."""
@@ -182,7 +195,7 @@ class Accumulation:
         elif self.exact is not None:
             values = self.exact.finish(writer, parts[: self.width])
         else:
-            texts = (f"{parts[0]} / f64({parts[1]})",) if self.reduce.name == "mean" else parts[: self.width]
+            texts = (f"{parts[0]} / f64({parts[1]})",) if self.result == "float" else parts[: self.width]
             values = writer.converted(scalars_of(result), texts)
         if self.reduce.default is None:
             return values

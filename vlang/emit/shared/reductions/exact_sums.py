@@ -111,11 +111,11 @@ def exact_of(reduce: f.Reduce, ranges: Ranges) -> Exact | None:
     """How a sum or product of integers is accumulated; None for other reductions."""
     body = reduce.body.type
     item = body.item if isinstance(body, Vector) else body
-    if reduce.user or reduce.name not in ("sum", "prod") or not isinstance(item, Scalar) or not item.integral:
+    if reduce.operator not in ("+", "*") or not isinstance(item, Scalar) or not item.integral:
         return None
     width = body.size if isinstance(body, Vector) else 1
     wide = I64 if item.kind == "int" else U64
-    if reduce.name == "prod":
+    if reduce.operator == "*":
         return Exact(item, width, wide, 1, False, False, Range(wide.lowest, wide.highest, wide), True)
     term = ranges.term(reduce)
     assert term is not None

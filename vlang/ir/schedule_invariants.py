@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from vlang.ir import stages as s
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.visible import statements
-from vlang.ir.verify import Rule, check_rules
+from vlang.ir.invariants import Rule, assert_rules
 
-__all__ = ["SCHEDULE_RULES", "verify_schedule"]
+__all__ = ["SCHEDULE_RULES", "assert_schedule"]
 
 
-def verify_schedule(schedule: s.Schedule) -> None:
+def assert_schedule(schedule: s.Schedule) -> None:
     """Check the steps of a program. Raises InternalError."""
-    check_rules(SCHEDULE_RULES, schedule, schedule.program.name)
+    assert_rules(SCHEDULE_RULES, schedule, schedule.program.name)
 
 
 def _masks(stage: s.Stage) -> Iterator[s.Mask]:

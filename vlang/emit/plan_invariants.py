@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from vlang.ir.verify import Rule, check_rules
+from vlang.ir.invariants import Rule, assert_rules
 from vlang.runtime.plan.plan import (
     FIRST_SLOT,
     Contract,
@@ -23,15 +23,15 @@ from vlang.runtime.plan.plan import (
     every_step,
 )
 
-__all__ = ["PLAN_RULES", "verify_plan"]
+__all__ = ["PLAN_RULES", "assert_plan"]
 
 _DTYPES = re.compile(r"[iu](8|16|32|64)|f(32|64)")
 _LENGTHS = re.compile(r"vertices|segments:(in|out|both|pointing:\w+)|edges|blocks|blocked|pushed|later|one|set:\w+")
 
 
-def verify_plan(plan: Plan) -> None:
+def assert_plan(plan: Plan) -> None:
     """Check a plan. Raises InternalError."""
-    check_rules(PLAN_RULES, plan, plan.name)
+    assert_rules(PLAN_RULES, plan, plan.name)
 
 
 def _kernels(plan: Plan) -> Iterator[tuple[str, str]]:

@@ -1,6 +1,6 @@
-"""The rules that the IR obeys, one sentence each; `verify_schedule` and `vlang.emit.verify_plan` check later forms.
+"""The rules that the IR obeys, one sentence each; `assert_schedule` and `vlang.emit.plan_invariants` check later forms.
 
-The rules state what `vlang.ir.lower` guarantees to all later modules. With VLANG_VERIFY_IR=1, as in the tests, every
+The rules state what `vlang.ir.lower` guarantees to all later modules. With VLANG_INVARIANTS=1, as in the tests, every
 program is checked against all rules; without it, this module is not loaded. A broken rule is a bug of vlang, and raises
 an InternalError with the sentence of the rule and the first place that breaks the rule.
 """
@@ -14,11 +14,11 @@ from vlang.errors import InternalError
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.text import expression
 from vlang.ir.forms.visible import statements
-from vlang.ir.verify_types import broken_type
+from vlang.ir.type_invariants import broken_type
 from vlang.records import dataclass
 from vlang.types import BOOL, I64, VERTEX, Scalar, Tuple, Type, VertexSet
 
-__all__ = ["PROGRAM_RULES", "Rule", "check_rules", "verify_program"]
+__all__ = ["PROGRAM_RULES", "Rule", "assert_rules", "assert_program"]
 
 T = TypeVar("T")
 
@@ -36,7 +36,7 @@ class Rule(Generic[T]):
     broken: Callable[[T], Iterable[str]]
 
 
-def check_rules(rules: Iterable[Rule[T]], form: T, name: str) -> None:
+def assert_rules(rules: Iterable[Rule[T]], form: T, name: str) -> None:
     """Raise InternalError with the sentence of every rule that is broken, and the first place where the rule is broken.
     """
     found = [f"  {rule.sentence}\n    {place}" for rule in rules for place in list(rule.broken(form))[:1]]
@@ -45,9 +45,9 @@ def check_rules(rules: Iterable[Rule[T]], form: T, name: str) -> None:
                             "the program.\n" + "\n".join(found))
 
 
-def verify_program(program: f.Program) -> None:
+def assert_program(program: f.Program) -> None:
     """Check the IR of a program. Raises InternalError."""
-    check_rules(PROGRAM_RULES, program, program.name)
+    assert_rules(PROGRAM_RULES, program, program.name)
 
 
 # ------------------------------------------------------------------------------------------------ sites and nodes

@@ -163,11 +163,9 @@ def _reduced(expr: f.Reduce, reductions: Mapping[str, Type]) -> str:
         return f"there is no reduction `{expr.name}`"
     rule = REDUCTIONS[expr.name]
     scalar = isinstance(type_, Scalar)
-    if expr.name == "count":
-        good = body == BOOL and scalar
-    elif expr.name in ("mex", "hindex"):
-        good = isinstance(body, Scalar) and body.integral and scalar
-    elif expr.name == "mean":
+    if rule.result == "int":
+        good = isinstance(body, Scalar) and (body.integral if rule.holistic else body == BOOL) and scalar
+    elif rule.result == "float":
         good = body == F64 and isinstance(type_, Scalar) and type_.floating
     else:
         good = body == type_

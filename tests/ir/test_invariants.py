@@ -14,14 +14,14 @@ import pytest
 import vlang
 from tests.ir.helpers import ir
 from vlang import stdlib
-from vlang.emit.verify_plan import PLAN_RULES, verify_plan
+from vlang.emit.plan_invariants import PLAN_RULES, assert_plan
 from vlang.errors import InternalError
 from vlang.ir import stages as s
 from vlang.ir.forms import forms as f
+from vlang.ir.invariants import PROGRAM_RULES, assert_program
 from vlang.ir.schedule import schedule
-from vlang.ir.verify import PROGRAM_RULES, verify_program
-from vlang.ir.verify_schedule import SCHEDULE_RULES, verify_schedule
-from vlang.ir.verify_types import broken_type
+from vlang.ir.schedule_invariants import SCHEDULE_RULES, assert_schedule
+from vlang.ir.type_invariants import broken_type
 from vlang.runtime.plan.plan import LoopSpec, Plan, StageSpec
 from vlang.syntax.tree import Span
 from vlang.types import BOOL, F16, F32, I32, INTEGER, U64, VERTEX, Vector
@@ -304,9 +304,9 @@ PLANS: dict[str, tuple[Callable[[], Plan], str]] = {
 @pytest.mark.parametrize("what", PROGRAMS)
 def test_damaged_ir_is_found(what: str) -> None:
     damage, sentence = PROGRAMS[what]
-    verify_program(program())
+    assert_program(program())
     with pytest.raises(InternalError, match=f"\n  {sentence}"):
-        verify_program(damage())
+        assert_program(damage())
 
 
 def test_degrees_and_vertices_of_other_types_are_found() -> None:
@@ -319,18 +319,18 @@ def test_degrees_and_vertices_of_other_types_are_found() -> None:
 def test_a_damaged_schedule_is_found(what: str) -> None:
     damage, sentence = SCHEDULES[what]
     for text in (TEXT, NARROWED, AROUND):
-        verify_schedule(schedule(ir(text)))
+        assert_schedule(schedule(ir(text)))
     with pytest.raises(InternalError, match=f"\n  {sentence}"):
-        verify_schedule(damage())
+        assert_schedule(damage())
 
 
 @pytest.mark.parametrize("what", PLANS)
 def test_a_damaged_plan_is_found(what: str) -> None:
     damage, sentence = PLANS[what]
-    verify_plan(plan())
-    verify_plan(plan("cuda"))
+    assert_plan(plan())
+    assert_plan(plan("cuda"))
     with pytest.raises(InternalError, match=f"\n  {sentence}"):
-        verify_plan(damage())
+        assert_plan(damage())
 
 
 def test_every_rule_is_broken_here() -> None:
@@ -343,16 +343,16 @@ def test_every_rule_is_broken_here() -> None:
 def test_programs_that_come_with_vlang_keep_the_rules(name: str) -> None:
     program = vlang.load(name)
     for precision in (32, 64):
-        verify_program(program.stages(precision).program)
+        assert_program(program.stages(precision).program)
     for without in (frozenset[str](), frozenset({"merge", "narrow", "fuse"})):
-        verify_schedule(schedule(program.stages().program, without=without))
+        assert_schedule(schedule(program.stages().program, without=without))
         for target in ("numba", "cuda"):
-            verify_plan(program.plan(frozenset(e.name for e in program.edges), target=target, without=without))
+            assert_plan(program.plan(frozenset(e.name for e in program.edges), target=target, without=without))
 
 
 @pytest.mark.parametrize("switch", ["1", ""])
 def test_rules_are_loaded_where_they_are_asked_for(switch: str) -> None:
-    code = "import sys, vlang; vlang.load('bfs').plan(frozenset()); print(any('verify_' in m for m in sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], env={"PATH": "", "VLANG_VERIFY_IR": switch}, text=True,
+    code = "import sys, vlang; vlang.load('bfs').plan(frozenset()); print(any('_invariants' in m for m in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], env={"PATH": "", "VLANG_INVARIANTS": switch}, text=True,
                           capture_output=True, check=True)
     assert done.stdout == f"{bool(switch)}\n"

@@ -1,0 +1,48 @@
+"""The costs by which a loop that pushes on a GPU chooses the mode of a superstep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vlang.runtime.gpu.passes.rates import REFERENCE, Rates
+
+__all__ = ["ON_H200", "Costs"]
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Relative costs of edges and vertices, tuned on an H200, and the rule that chooses the mode of a superstep.
+
+    Attributes:
+        push: the cost of an edge along which a vertex pushes.
+        pull: the cost of an edge that an unreached vertex reads with early exit.
+        scan: the cost of testing whether a vertex is final.
+        full: the cost of an edge in a full pass.
+        rule: "cost", "beamer" (Beamer, Asanovic, Patterson, SC'12: alpha 14, beta 24), "push" or "pull".
+        solo: the maximum number of queue entries that one block processes alone.
+    """
+
+    push: int = 12_000
+    pull: int = 10_000
+    scan: int = 3_000
+    full: int = 9_000
+    rule: str = "cost"
+    solo: int = 512  # with more entries, one block takes longer than barriers of the whole grid
+
+    def on(self, rates: Rates) -> Costs:
+        """Return the costs on a device with these rates.
+
+        Each cost is scaled by the times of the memory accesses that it includes.
+        """
+        gather = rates.gather / REFERENCE.gather
+        pushed = (rates.gather + rates.atomic) / (REFERENCE.gather + REFERENCE.atomic)
+        stream, barrier = rates.stream / REFERENCE.stream, rates.barrier / REFERENCE.barrier
+        return Costs(_scaled(self.push, pushed), _scaled(self.pull, gather), _scaled(self.scan, stream),
+                     _scaled(self.full, gather), self.rule, _scaled(self.solo, barrier))
+
+
+def _scaled(cost: int, factor: float) -> int:
+    return max(1, round(cost * factor))
+
+
+ON_H200 = Costs()
