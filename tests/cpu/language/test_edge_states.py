@@ -150,6 +150,15 @@ def test_page_files_and_changes_refuse_edge_states(tmp_path: Any) -> None:
         _PROGRAMS["directed"].resume(result, added=[(2, 3)])
 
 
+def test_explain_says_where_edge_states_are_and_why_no_freedom_is_granted() -> None:
+    plan = _PROGRAMS["directed"].explain(stage="plan")
+    assert "writes far at the edges (two buffers)" in plan
+    assert "on a GPU: an edge state cannot be run yet" in plan
+    facts = " ".join(_PROGRAMS["directed"].explain(stage="facts").split())
+    assert "P push no (e): `far` has a value for each edge, which the row of the receiver replaces" in facts
+    assert "B one buffer far: no: an edge state: all reads see the values from before the statement" in facts
+
+
 def test_the_device_auto_is_the_cpu() -> None:
     assert _PROGRAMS["directed"](vlang.Graph.from_edges([0], [1]), options={"device": "auto"}).device == "cpu"
 
