@@ -15,6 +15,7 @@ from numba import config, njit, types
 from numba.core.errors import NumbaError
 
 from vlang.errors import InternalError
+from vlang.runtime.compile.common_functions import share
 from vlang.runtime.compile.front_end import OPTIONS, link
 from vlang.runtime.compile.lean_passes import shortcuts
 from vlang.runtime.compile.llvm import target_machine
@@ -66,7 +67,8 @@ def _compiling() -> Iterator[None]:
 
 
 class Compiler:
-    """Compiles the functions of one kernel text on request. A function that several kernels call is typed only once.
+    """Compiles the functions of one kernel text on request. A function that several kernels call is typed only once,
+    also if the kernels belong to several texts.
 
     Integer division by zero and similar errors yield the same values as in NumPy, so no kernel raises an exception.
     """
@@ -96,6 +98,7 @@ class Compiler:
             if not self._namespace:
                 namespace: dict[str, Any] = {"__name__": "vlang_kernels"}
                 exec(compile(self._text, self._filename, "exec"), namespace)
+                share(namespace)
                 self._namespace = namespace
             function = self._namespace[name]
             jit = njit(_TYPES[result](*pointed), nogil=True, boundscheck=False, **OPTIONS)

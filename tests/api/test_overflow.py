@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.sample import EXHAUSTIVE
 from vlang import Graph, Result, compile, load
 from vlang.api.running import run_call
 from vlang.api.running.notices import infinite
@@ -239,10 +240,10 @@ def infinities_are_said(device: str, among: slice) -> None:
 
 
 def test_infinite_graph_values_and_conversions_are_warned_of(tmp_path: Path) -> None:
-    infinities_are_said("cpu", slice(None))
+    infinities_are_said("cpu", slice(None, None, 1 if EXHAUSTIVE else 2))
     STAR.save(tmp_path / "star.vg")
     streamed = Graph.open(tmp_path / "star.vg")
-    for text in list(GLOBALS)[::3]:
+    for text in list(GLOBALS)[:1]:
         (warning,) = run(BIG + text, streamed).warnings
         assert warning.startswith(GLOBALS[text]), text
 

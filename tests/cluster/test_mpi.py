@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.sample import EXHAUSTIVE
 from vlang import Graph, load
 
 BESIDE = Path(sys.executable).parent / "mpiexec"
@@ -215,7 +216,7 @@ def test_restarts_after_kills(tmp_path: Path) -> None:
     The ranks write checkpoint files after every superstep. Each kill waits until new files have appeared and every rank
     has two files.
     """
-    seed, kills = random.randrange(1 << 30), 20 if os.environ.get("VLANG_EXHAUSTIVE") else 2
+    seed, kills = random.randrange(1 << 30), 20 if EXHAUSTIVE else 2
     print(f"seed {seed}")
     draw, mark, folder = random.Random(seed), str(tmp_path), tmp_path / "state"
     (tmp_path / "slow.vp").write_text(COUNTED)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import Path
@@ -16,6 +15,7 @@ from tests.cpu.compare import engine_run, same_bits
 from tests.reference.cases import MORE, STDLIB, Case, case
 from tests.reference.graph import RefGraph
 from tests.reference.graphs import family, random_graph, to_graph
+from tests.sample import EACH_KIND, EXHAUSTIVE, sampled
 from vlang import BindError, Graph, OutOfMemory, Program, Result, compile, load
 from vlang.runtime.cluster.cluster_machine import ClusterMachine
 from vlang.runtime.cluster.local_graph import LocalGraph, local_graph
@@ -74,11 +74,11 @@ def run_case(name: str, some: Case, graph: Graph, number: int) -> None:
         assert_same(want, found)
 
 
-@pytest.mark.parametrize("name", ALLOWED)
+@pytest.mark.parametrize("name", sampled(ALLOWED, set(EACH_KIND) & set(ALLOWED)))
 def test_same_bits(name: str) -> None:
-    """Every program on every second graph, half of the programs with cache blocks; with VLANG_EXHAUSTIVE, on all."""
+    """Programs on every second graph, half of the programs with cache blocks; with VLANG_EXHAUSTIVE, on all."""
     first = sum(map(ord, name))
-    graphs, step = (GRAPHS, 1) if "VLANG_EXHAUSTIVE" in os.environ else (GRAPHS[first // 2 % 2 :: 2], 2)
+    graphs, step = (GRAPHS, 1) if EXHAUSTIVE else (GRAPHS[first // 2 % 2 :: 2], 2)
     for number, graph in enumerate(graphs):
         some = case(name, graph)
         if some is not None:

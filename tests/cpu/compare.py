@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from tests.reference.graph import Array, RefGraph
 from tests.reference.graphs import to_graph
 from tests.reference.interpreter import run as interpret
 from tests.reference.outcome import Outcome
+from tests.sample import EXHAUSTIVE
 from tests.spelled import spelled
 from vlang import Graph, Program, Result
 from vlang.check import parse
@@ -26,14 +26,14 @@ CUTS: tuple[dict[str, Any], ...] = (
 
 
 def cuts_of(program: Program) -> tuple[dict[str, Any], ...]:
-    """Return CUTS, for every second program without cache blocks. With VLANG_EXHAUSTIVE, return CUTS for all programs.
+    """Return the first of CUTS and, in turn over the program texts, another one. With VLANG_EXHAUSTIVE, return CUTS.
 
-    Passes over cache blocks take kernels of their own, which are the largest. `tests/cpu/ways/test_blocking.py` and
-    `tests/cpu/kernels/test_engine_cuts.py` test them.
+    Most cuts take kernels of their own; those of cache blocks are the largest. `tests/cpu/ways` and
+    `tests/cpu/kernels/test_engine_cuts.py` test each way with the same programs.
     """
-    if os.environ.get("VLANG_EXHAUSTIVE") or sum(map(ord, program.source)) % 2:
+    if EXHAUSTIVE:
         return CUTS
-    return tuple(cut for cut in CUTS if "blocking" not in cut)
+    return CUTS[0], CUTS[1:][sum(map(ord, program.source)) % (len(CUTS) - 1)]
 
 
 def interpreted(program: Program, case: Case, **options: Any) -> Outcome:

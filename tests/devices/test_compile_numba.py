@@ -7,6 +7,7 @@ import gc
 import resource
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import numba
 import pytest
@@ -182,3 +183,35 @@ def test_shortcuts_end_with_a_compilation() -> None:
     assert "\x1b" not in str(failed.value)
     assert NumpyRulesArrayOperator.generic is rule
     assert termcolor().errmsg("wrong") == message
+
+
+def test_a_function_of_several_texts_is_typed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same function is compiled once for all texts. A function that reads or calls something else is another."""
+    text = """from vlang.runtime.compile.intrinsics import *
+
+STEP = {step}
+
+@inner
+def far(x):
+    return x {sign} STEP
+
+@inner
+def near(x):
+    return far(x) * 3
+
+def kernel(ends, values, n):
+    return near(n)
+"""
+    typed: list[str] = []
+    plain = typed_passes.NativeLowering.run_pass
+
+    def run_pass(self: typed_passes.NativeLowering, state: Any) -> bool:
+        typed.append(state.func_id.func_name)
+        return bool(plain(self, state))
+
+    monkeypatch.setattr(typed_passes.NativeLowering, "run_pass", run_pass)
+    kinds = (77, "+"), (77, "+"), (78, "+"), (77, "-")
+    codes = [_object_code(text.format(step=step, sign=sign)) for step, sign in kinds]
+    assert typed == [*("far", "near", "kernel"), "kernel", *("far", "near", "kernel") * 2]
+    assert codes[0] == codes[1]
+    assert len(set(codes)) == 3

@@ -13,6 +13,7 @@ import pytest
 
 import vlang
 from tests.docs.transcripts import ROOT, Block, blocks, commands, documents, normal, replay, workspace
+from tests.sample import EACH_KIND, sampled
 from vlang import stdlib
 
 
@@ -83,7 +84,7 @@ def test_example_script(script: Path, tmp_path: Path) -> None:
 DATA = Path(os.environ.get("VLANG_DATA", ROOT.parent / "shared" / "data"))
 
 
-@pytest.mark.parametrize("name", stdlib.names())
+@pytest.mark.parametrize("name", sampled(stdlib.names(), EACH_KIND))
 def test_example_command_of_a_program(name: str, place: Path) -> None:
     """The command in the comment of a program runs, and its result passes --verify."""
     (example,) = re.findall(r"^# Example: (.*)$", stdlib.source(name), re.MULTILINE)

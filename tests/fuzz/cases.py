@@ -30,6 +30,7 @@ from tests.reference.generators.programs import Generated, programs
 from tests.reference.generators.programs_values import value_programs
 from tests.reference.graph import RefGraph, ref_graph
 from tests.reference.graphs import listed_once
+from tests.sample import EXHAUSTIVE
 from vlang import Program, compile
 from vlang.errors import ChaosError, VlangError
 from vlang.runtime.cpu.crew import launch
@@ -78,9 +79,9 @@ class Fuzzed:
 def examples(least: int) -> int:
     """Return the number of programs that a test of Hypothesis runs: `least`, or a tenth of VLANG_FUZZ if this is more.
 
-    With VLANG_EXHAUSTIVE, `least` is eight times as large.
+    With VLANG_EXHAUSTIVE, `least` is sixteen times as large.
     """
-    least *= 8 if os.environ.get("VLANG_EXHAUSTIVE") else 1
+    least *= 16 if EXHAUSTIVE else 1
     return max(least, int(os.environ.get("VLANG_FUZZ", "0")) // 10)
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import networkx as nx
 import pytest
 
+from tests.sample import EXHAUSTIVE
 from vlang import stdlib
 from vlang.interop.networkx.backend import backend
 from vlang.interop.networkx.converted import VlangGraph
@@ -169,7 +170,6 @@ SUITE = ("link_analysis/tests/test_pagerank.py", "link_analysis/tests/test_hits.
          "shortest_paths/tests/test_unweighted.py", "tests/test_core.py", "tests/test_cluster.py",
          "tests/test_isolate.py", "tests/test_wiener.py", "bipartite/tests/test_basic.py")
 """Some of the tests of NetworkX for functions of the table; `make nightly` runs all tests of NetworkX."""
-EXHAUSTIVE = bool(os.environ.get("VLANG_EXHAUSTIVE"))
 
 
 @pytest.mark.parametrize("fallback", ["True", ""] if EXHAUSTIVE else [""])

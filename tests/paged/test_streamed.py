@@ -15,6 +15,7 @@ from tests.cpu.rules.copying import connected, copying, values
 from tests.paged.stores import opened, store_of, streaming
 from tests.reference.cases import MORE, STDLIB, Case, case
 from tests.reference.graphs import all_families, to_graph
+from tests.sample import EACH_KIND, sampled
 from tests.spelled import spelled
 from vlang import Graph, Program, Result, load
 from vlang.errors import BindError, DiskError, GraphError, OutOfMemory
@@ -43,7 +44,7 @@ def run(name: str, given: Case, graph: Graph, **options: Any) -> Result:
 
 
 @pytest.mark.parametrize("family", ["rmat-directed-int", "messy-undirected-float", "empty-directed-int"])
-@pytest.mark.parametrize("name", sorted(STDLIB + MORE))
+@pytest.mark.parametrize("name", sampled(sorted(STDLIB + MORE), {*EACH_KIND, *IN_MEMORY_ONLY}))
 def test_every_program(name: str, family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every program has the same bits, also with vertex arrays in a file. The error of a refused program names the line
     and the reason.

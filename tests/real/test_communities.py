@@ -7,7 +7,6 @@ that means of three seeds are compared.
 
 from __future__ import annotations
 
-import os
 import runpy
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 
 from tests.real.published import files
+from tests.sample import EXHAUSTIVE
 from vlang import Graph
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,7 +28,7 @@ QUICK = ("rome99", "ca-GrQc")  # the others in nightly runs
 
 @pytest.mark.parametrize("name", OF_IGRAPH)
 def test_modularity_is_that_of_igraph(name: str) -> None:
-    if name not in QUICK and not os.environ.get("VLANG_EXHAUSTIVE"):
+    if name not in QUICK and not EXHAUSTIVE:
         pytest.skip("takes seconds to minutes: VLANG_EXHAUSTIVE=1 runs it")
     path, _ = files(name)
     read = Graph.read(path, symmetrize=True, self_loops="drop", parallel="drop")

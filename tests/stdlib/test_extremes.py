@@ -8,7 +8,6 @@ be infinite only where the run with ordinary inputs is. The graphs have long pat
 from __future__ import annotations
 
 import functools
-import os
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from tests.cpu.compare import engine_run, interpreted
 from tests.reference.cases import MORE, STDLIB, Case, case
 from tests.reference.graph import RefGraph, ref_graph
+from tests.sample import EXHAUSTIVE, sampled
 from vlang import Program, load
 from vlang.errors import BindError, GraphError, RangeError
 
@@ -26,7 +26,7 @@ LARGE = {32: 2.0**126, 64: 2.0**1022}
 USUAL = ("sssp", "longest_path", "spmv")
 """The programs of every run of the tests; `make nightly` examines all."""
 
-NAMES = (*STDLIB, *MORE) if os.environ.get("VLANG_EXHAUSTIVE") else USUAL
+NAMES = sampled([*STDLIB, *MORE], USUAL)
 
 
 @functools.cache
@@ -46,7 +46,7 @@ def graphs() -> dict[str, RefGraph]:
                             weight=np.ones(len(edges), np.float32)) for name, edges in pairs.items()}
 
 
-GRAPHS = graphs() if os.environ.get("VLANG_EXHAUSTIVE") else {"path": graphs()["path"]}
+GRAPHS = graphs() if EXHAUSTIVE else {"path": graphs()["path"]}
 
 
 def scaled(given: Case, factor: float | None, bits: int) -> Case:

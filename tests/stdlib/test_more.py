@@ -15,11 +15,6 @@ from tests.reference.graphs import FAMILIES, family
 from tests.reference.verifiers.verify_more import MORE_VERIFIERS
 from vlang import Program, Result, load, stdlib
 
-CUTS: tuple[dict[str, Any], ...] = (
-    {"mode": "pull", "threads": 1},
-    {"mode": "notify-pull", "threads": 2, "page_size": 64},
-    {"mode": "pull", "threads": 2, "page_size": 1024, "blocking": "always"},
-)
 UNTIL = ("eigenvector", "hits", "label_spreading", "linbp", "pagerank_delta", "php", "ppr")
 """Programs whose loops end when floats stop changing. Rounding may delay the end by a superstep."""
 DRAWN = 9
@@ -68,7 +63,7 @@ def test_on_families(name: str) -> None:
         given = case(name, graph)
         if given is None:
             continue
-        result = assert_cut_free(program(name), given, CUTS)
+        result = assert_cut_free(program(name), given)
         outcome = interpreted(program(name), given)
         assert_as_interpreted(program(name), given, result, outcome, same_rounds=name not in UNTIL)
         MORE_VERIFIERS[name](given.graph, given.params, outputs(result))

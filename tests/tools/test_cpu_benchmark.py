@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import shutil
 import subprocess
@@ -20,6 +19,7 @@ from benchmarks.cpu.measure import Figure, alternate, limited
 from benchmarks.cpu.own.programs import PROGRAMS
 from benchmarks.cpu.peers import PeerFigure
 from benchmarks.cpu.works import WORKS, chosen
+from tests.sample import EXHAUSTIVE
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -49,7 +49,7 @@ def test_choices_are_compared_with_forced_ways() -> None:
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no g++: it builds the C++ loops to compare with")
 def test_own_programs_agree_with_their_loops() -> None:
     assert len(PROGRAMS) == 7
-    names = list(PROGRAMS) if os.environ.get("VLANG_EXHAUSTIVE") else ["spread", *random.sample(list(PROGRAMS)[1:], 1)]
+    names = list(PROGRAMS) if EXHAUSTIVE else ["spread", *random.sample(list(PROGRAMS)[1:], 1)]
     print(names)
     command = [sys.executable, "benchmarks/cpu/own/run.py", "--quick", "--graphs", "uniform:20",
                "--only", ",".join(names)]

@@ -15,6 +15,7 @@ from tests.emit.test_arithmetic import expressions, values
 from tests.reference.cases import Case
 from tests.reference.graph import RefGraph
 from tests.reference.graphs import family
+from tests.sample import sampled
 from vlang import Graph, compile
 
 _SEARCH = """program c(s: vertex)
@@ -27,7 +28,7 @@ repeat:
 """
 
 
-@pytest.mark.parametrize("type_", ["i8", "i32", "i64", "u16", "u64"])
+@pytest.mark.parametrize("type_", sampled(["i8", "i32", "i64", "u16", "u64"], ["i8", "u64"]))
 def test_results_are_those_of_the_interpreter(type_: str) -> None:
     lines = ["program p", f"vertex a: {type_}", f"vertex b: {type_}", "vertex s: i32"]
     lines += [f"vertex r{i}: {text}" for i, text in enumerate(expressions(type_))]
@@ -57,8 +58,9 @@ def test_orders_agree_where_a_path_leaves_the_type() -> None:
         assert result.d.tolist() == [0, 2000000000, far, 1500000000, far], research
 
 
-@pytest.mark.parametrize("most", [1, 3])
-@pytest.mark.parametrize("term", ["change(u.x)", "change(u.x) * 2", "abs(change(u.x)) + 1"])
+@pytest.mark.parametrize(("term", "most"), sampled(
+    itertools.product(["change(u.x)", "change(u.x) * 2", "abs(change(u.x)) + 1"], [1, 3]),
+    [("change(u.x)", 1), ("abs(change(u.x)) + 1", 3)]))
 def test_the_first_change_is_the_whole_value(term: str, most: int) -> None:
     """The first `change(x)` is the whole value of x, not a difference of two values.
 

@@ -12,6 +12,7 @@ from tests.cpu.compare import assert_as_interpreted, engine_run, interpreted, sa
 from tests.cuda.runs import emulated
 from tests.reference.cases import MORE, STDLIB, case
 from tests.reference.graphs import family, to_graph
+from tests.sample import EACH_KIND, sampled
 from vlang.runtime.graph.edges.order import Order
 
 
@@ -21,7 +22,7 @@ def _orders(graph: vlang.Graph) -> list[np.ndarray[tuple[int], np.dtype[np.uint3
     return [by_degree, np.random.default_rng(5).permutation(graph.n).astype(np.uint32)]
 
 
-@pytest.mark.parametrize("name", [*STDLIB, *MORE])
+@pytest.mark.parametrize("name", sampled([*STDLIB, *MORE], EACH_KIND))
 def test_every_program_gives_the_same_in_any_order(name: str) -> None:
     program = vlang.load(name)
     given = case(name, family("messy"))

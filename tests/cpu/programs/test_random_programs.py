@@ -15,7 +15,7 @@ from vlang import compile
 
 
 # No shrinking: it would compile every program that it tries, and the failing program is already small.
-@settings(max_examples=examples(4), deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+@settings(max_examples=examples(2), deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(programs())
 def test_engine_is_interpreter(drawn: Generated) -> None:
     program = compile(drawn.text)
@@ -27,7 +27,7 @@ def test_engine_is_interpreter(drawn: Generated) -> None:
     assert_as_interpreted(program, given_case, result, outcome, drawn.inexact, same_rounds=not drawn.inexact)
 
 
-@settings(max_examples=examples(2), deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate),
+@settings(max_examples=examples(1), deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate),
           suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(nested_programs())
 def test_blocks_in_blocks(drawn: Generated) -> None:

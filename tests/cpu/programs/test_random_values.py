@@ -14,7 +14,7 @@ from tests.reference.generators.programs_values import value_programs
 from vlang import compile
 
 
-@settings(max_examples=examples(3), deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate),
+@settings(max_examples=examples(2), deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate),
           suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(value_programs())
 def test_engine_is_interpreter(drawn: Generated) -> None:

@@ -10,14 +10,16 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from tests.cpu.compare import CUTS, assert_as_interpreted, assert_cut_free, interpreted
+from tests.cpu.compare import assert_as_interpreted, assert_cut_free, interpreted
 from tests.cpu.reductions.wholes import (
     BESIDE,
     CDLP,
     COLORING,
     KCORE,
+    KINDS,
     LONG,
     MEDIANS,
+    USUAL_KINDS,
     all_types,
     hubs,
     medians_of,
@@ -27,6 +29,7 @@ from tests.cpu.reductions.wholes import (
 from tests.reference.cases import Case
 from tests.reference.graph import RefGraph
 from tests.reference.graphs import all_families, family
+from tests.sample import sampled
 from vlang import Graph, Program, compile
 from vlang.runtime.cpu.passes.scratch import whole_tasks, words_of
 from vlang.runtime.graph.topology.pages import Pages
@@ -49,7 +52,7 @@ def case(program: Program, graph: RefGraph, seed: int = 1) -> Case:
     return Case(graph, params(program.name), {name: fields[name] for name in needed})
 
 
-def check(program: Program, graph: RefGraph, cuts: tuple[dict[str, Any], ...] = CUTS) -> None:
+def check(program: Program, graph: RefGraph, cuts: tuple[dict[str, Any], ...] | None = None) -> None:
     """Assert that a program gives the interpreter's result for every partition of the work."""
     found = case(program, graph)
     assert_as_interpreted(program, found, assert_cut_free(program, found, cuts), interpreted(program, found))
@@ -67,7 +70,7 @@ def test_long_vertices(name: str, shape: str) -> None:
     check(CORES[name], hubs(200, LONG[shape], 7), LONG_CUTS)
 
 
-@pytest.mark.parametrize("kinds", [("i8", "i32", "vertex"), ("u8", "i64", "u16"), ("i16", "u32", "u64"), ("bool",)])
+@pytest.mark.parametrize("kinds", sampled(KINDS, USUAL_KINDS))
 def test_every_type(kinds: tuple[str, ...]) -> None:
     program = compile(all_types(kinds))
     for graph in (family("messy"), family("messy", directed=False), family("no_edges"), hubs(40, {3: 300}, 2, 200)):

@@ -9,6 +9,10 @@ import numpy as np
 from tests.reference.graph import Array, RefGraph
 from vlang.runtime.plan.plan import SEGMENT
 
+KINDS = (("i8", "i32", "vertex"), ("u8", "i64", "u16"), ("i16", "u32", "u64"), ("bool",))
+"""All types of contributions, a tuple for each program."""
+USUAL_KINDS = KINDS[1::2]
+
 DOMAINS = ("u -> self", "self -> u", "u -- self")
 
 CDLP = """program cdlp(iterations = 10)

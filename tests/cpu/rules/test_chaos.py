@@ -18,6 +18,7 @@ import pytest
 from tests.cpu.both import long_graph
 from tests.reference.cases import MORE, STDLIB, Case, case
 from tests.reference.graphs import random_graph, to_graph
+from tests.sample import EACH_KIND, sampled
 from tests.spelled import spelled
 from vlang import BindError, Error, Graph, Program, compile, load
 from vlang.errors import ChaosError
@@ -46,7 +47,7 @@ def taken(report: ChaosReport) -> Counter[str]:
     return Counter({one.rule: one.times for one in report.freedoms})
 
 
-@pytest.mark.parametrize("name", [*STDLIB, *MORE])
+@pytest.mark.parametrize("name", sampled([*STDLIB, *MORE], EACH_KIND))
 def test_every_program_is_free_to_take_what_its_facts_grant(name: str) -> None:
     for graph in GRAPHS:
         given = case(name, graph)

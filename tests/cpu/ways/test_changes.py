@@ -9,6 +9,7 @@ from tests.cpu.both import assert_both, long_graph
 from tests.cpu.compare import engine_run, interpreted
 from tests.reference.cases import Case
 from tests.reference.graphs import family
+from tests.sample import sampled
 from tests.spelled import spelled
 from vlang import Graph, Program, compile, load
 
@@ -74,7 +75,10 @@ LOOPS = {
 }
 
 
-@pytest.mark.parametrize("name", LOOPS)
+USUAL = ("weights", "least", "pairs", "both kinds", "two fields", "several passes", "integers", "vectors", "guarded")
+
+
+@pytest.mark.parametrize("name", sampled(LOOPS, USUAL))
 def test_loops(name: str) -> None:
     assert_both(LOOPS[name], Case(family("messy", weights="float")), ways=2)
 
@@ -150,10 +154,10 @@ def test_supersteps_end_as_the_interpreter_says() -> None:
     assert engine_run(program, case).rounds == sum(interpreted(program, case).rounds)
 
 
-@pytest.mark.parametrize("condition", [
+@pytest.mark.parametrize("condition", sampled([
     "old(x) == x", "not changed(x)", "x >= old(x)", "x > old(x) - 2", "x > 3 or x <= old(x)", "x >= old(x) and x < 9",
     "x > old(x) + 1", "changed(x) or x > 5",
-])
+], ["not changed(x)", "x > 3 or x <= old(x)", "x > old(x) + 1"]))
 def test_activation_where_nothing_changed(condition: str) -> None:
     """`activate when` may activate or deactivate a vertex whose value did not change."""
     text = f"""program p

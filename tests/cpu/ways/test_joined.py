@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tests.cpu.compare import engine_run, interpreted
 from tests.reference.cases import Case
 from tests.reference.graphs import RefGraph, random_graph, to_graph
+from tests.sample import EXHAUSTIVE
 from vlang import Program
 from vlang import compile as compile_text
 from vlang.runtime.cpu.crew import launch as cpu
@@ -81,7 +82,7 @@ def values(rng: np.random.Generator, type_: str, n: int) -> NDArray[np.generic]:
     return np.where(rng.random(n) < 0.6, rng.choice(ends, n), few)
 
 
-@pytest.mark.parametrize("number", range(PROGRAMS))
+@pytest.mark.parametrize("number", range(PROGRAMS if EXHAUSTIVE else 3))
 def test_as_interpreted(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     made, fields = program(number)
     (loop,) = made.plan(frozenset({"weight"}), frozenset(fields)).loops

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.cpu.compare import same_bits
+from tests.sample import sampled
 from vlang import Graph, Program, compile
 from vlang.runtime.cpu.crew import launch as cpu
 from vlang.runtime.cpu.ways import reach as cpu_reach
@@ -52,7 +53,7 @@ def graph(spec: str) -> Graph:
     return Graph.from_edges(edges.src[some], edges.dst[some], n=made.n + 70, directed=spec in ("kron:11", "path:300"))
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", sampled(FORMS, ["both, by floats", "soon at the end", "nobody", "copied"]))
 def test_every_way_is_as_pulled(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "early" in program(form).plan(frozenset()).stages[-1].kernels
     for spec in GRAPHS:

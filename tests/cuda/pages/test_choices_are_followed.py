@@ -13,6 +13,7 @@ import pytest
 from tests.cuda.emulation.emulated import needs_compiler
 from tests.cuda.pages.test_next_pages import tight
 from tests.cuda.runs import assert_right, emulated, program, run
+from tests.sample import sampled
 from vlang import Graph
 from vlang.runtime.gpu.device.device import Event, Stream
 from vlang.runtime.gpu.topology.page_rows import Table
@@ -34,7 +35,7 @@ class Noted(Topology):
         return super()._run(launch, table, page, work, ends)
 
 
-@pytest.mark.parametrize(("streams", "used"), [(1, 1), (2, 2), (32, 2), (None, 2)])
+@pytest.mark.parametrize(("streams", "used"), sampled([(1, 1), (2, 2), (32, 2), (None, 2)], [(1, 1), (None, 2)]))
 def test_pages_are_copied_in_turn_by_all_streams(
     streams: int | None, used: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from fractions import Fraction
 from functools import cache
@@ -16,12 +15,12 @@ from tests.cpu.compare import same_bits
 from tests.cuda.emulation.emulated import needs_compiler
 from tests.cuda.runs import assert_right, least_memory, program, run
 from tests.reference.cases import STDLIB
+from tests.sample import EXHAUSTIVE
 from vlang import BindError, Graph, Result
 from vlang.runtime.gpu.dispatch.deque import PageDeque, Unit, units_of
 from vlang.runtime.gpu.dispatch.speeds import Speeds, last_units, share_of
 from vlang.runtime.gpu.topology.cut import Cut
 
-EXHAUSTIVE = bool(os.environ.get("VLANG_EXHAUSTIVE"))
 CASES = (("pagerank", "long"), ("sssp", "skewed"))
 UNITS = [Unit(0, 2, 0, 5, 40), Unit(2, 3, 5, 9, 20), Unit(3, 6, 9, 10, 60), Unit(6, 8, 10, 30, 40)]
 

@@ -11,6 +11,7 @@ import pytest
 
 from tests.cuda.emulation.emulated import needs_compiler
 from tests.cuda.runs import assert_right, emulated, least_memory, program, run
+from tests.sample import sampled
 from tests.spelled import spelled
 from vlang import BindError, Graph, Options, OutOfMemory
 from vlang.runtime.gpu.topology.footprint import share_memory
@@ -56,10 +57,10 @@ def tight(name: str, graph: str, mode: str, **ways: Any) -> dict[str, Any]:
     return {**options, "gpu_memory": least_memory(name, graph, **options)}
 
 
-@pytest.mark.parametrize(("name", "graph", "mode"), [
+@pytest.mark.parametrize(("name", "graph", "mode"), sampled([
     ("bfs", "sparse", "push"), ("sssp", "sparse", "push"), ("bfs_tree", "sparse", "push"),
     ("kcore_members", "sparse", "notify-pull"),
-])  # fmt: skip
+], [("sssp", "sparse", "push"), ("kcore_members", "sparse", "notify-pull")]))
 def test_every_way_to_reach_a_page(name: str, graph: str, mode: str, watched: list[tuple[str, int, Traffic]]) -> None:
     options = tight(name, graph, mode, transfer="pages")
     rounds = set()

@@ -13,6 +13,7 @@ import pytest
 from tests.cuda.emulation.emulated import needs_compiler
 from tests.cuda.runs import assert_right, emulated, least_memory, program, run
 from tests.paged.stores import opened, store_of, streaming
+from tests.sample import sampled
 from vlang import Graph
 from vlang.runtime.gpu.ways import full_passes
 from vlang.runtime.gpu.ways.bitmaps import BitmapLoop, BitmapWay
@@ -39,7 +40,7 @@ def parts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("name", ["bfs", "sssp", "influence", "bipartite"])
+@pytest.mark.parametrize("name", sampled(["bfs", "sssp", "influence", "bipartite"], ["bfs", "influence", "bipartite"]))
 def test_right_with_resident_and_copied_pages(name: str, parts: list[int]) -> None:
     """Results are right for programs with and without messages, early exit and full passes, and for frontiers in one or
     several parts.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 from tests.checkpoints.cases import CASES, graph_of, program_of
 from tests.checkpoints.test_points import Stopped, stopped_after, written_at_once
 from tests.cuda.runs import emulated
+from tests.sample import EXHAUSTIVE
 from vlang import CheckpointError, Graph, Result, load
 
 _TWO = {"device": "emulated:0,1"}
@@ -25,7 +25,7 @@ _RUNS: dict[str, tuple[dict[str, Any], ...]] = {
     "repeating": ({},),
 }
 """For each case, the options of its parts, in turn."""
-_LONG = () if os.environ.get("VLANG_EXHAUSTIVE") else ("pushed sums", "repeating")  # seconds of emulated supersteps
+_LONG = () if EXHAUSTIVE else ("pushed sums", "repeating")  # seconds of emulated supersteps
 _GRAPHS = {"pushed sums": "uniform:5"}
 
 

@@ -9,6 +9,7 @@ from tests.cpu.rules.copying import CASES, DOMAINS, assert_same, connected, copy
 from tests.cuda.emulation.emulated import needs_compiler
 from tests.cuda.runs import emulated
 from tests.reference.graphs import all_families, to_graph
+from tests.sample import sampled
 from tests.spelled import spelled
 from vlang import Graph, Result, load
 
@@ -21,7 +22,7 @@ def on_gpu(result: Result, other: Result) -> None:
     assert_same(result, other)
 
 
-@pytest.mark.parametrize(("reduction", "type_"), CASES)
+@pytest.mark.parametrize(("reduction", "type_"), sampled(CASES, CASES[::3]))
 def test_families(reduction: str, type_: str) -> None:
     program = copying(reduction, type_)
     with emulated():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,12 @@ from tests.cpu.compare import assert_as_interpreted
 from tests.cuda.emulation.emulated import needs_compiler
 from tests.cuda.runs import emulated, expected, given, least_memory, program, run
 from tests.reference.cases import MORE, STDLIB
+from tests.sample import EXHAUSTIVE
 from vlang import BindError, Graph, OutOfMemory
 from vlang.runtime.gpu.ways import listed_passes
 
 pytestmark = needs_compiler
 
-EXHAUSTIVE = bool(os.environ.get("VLANG_EXHAUSTIVE"))
 REFUSED = {
     "cdlp": "all contributions", "coloring": "all contributions", "kcore": "all contributions",
     "smooth": "all contributions", "lcc": "intersects", "triangles": "intersects", "matching": "no atomic operation",

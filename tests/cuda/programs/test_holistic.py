@@ -4,7 +4,7 @@ vertices.
 
 from __future__ import annotations
 
-import os
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,10 @@ from tests.cpu.reductions.wholes import (
     CDLP,
     COLORING,
     KCORE,
+    KINDS,
     LONG,
     MEDIANS,
+    USUAL_KINDS,
     all_types,
     hubs,
     medians_of,
@@ -33,6 +35,7 @@ from tests.cuda.emulation.emulated import EmulatedDevice, needs_compiler
 from tests.reference.cases import Case
 from tests.reference.graph import RefGraph
 from tests.reference.graphs import all_families, family
+from tests.sample import EXHAUSTIVE, sampled
 from vlang import OutOfMemory, Program, compile, load
 from vlang.runtime.gpu.device.choose import stand_in
 from vlang.runtime.gpu.kernels.entries import SCRATCH_WORDS
@@ -65,14 +68,13 @@ def check(program: Program, found: Case, seed: int = 0, **options: Any) -> None:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_families(name: str) -> None:
-    for seed, (_, graph) in enumerate(all_families()):
+    for seed, (_, graph) in enumerate(all_families() if EXHAUSTIVE else all_families()[::4]):
         page = (None, 64, 256)[seed % 3]
         check(PROGRAMS[name], case(PROGRAMS[name], graph), seed, mode=MODES[seed % 3], page_size=page)
 
 
-@pytest.mark.parametrize(("name", "mode"), [
-    (name, mode) for k, name in enumerate(PROGRAMS) for number, mode in enumerate(("pull", "notify-pull"))
-    if k % 2 == number or "VLANG_EXHAUSTIVE" in os.environ])
+@pytest.mark.parametrize(("name", "mode"), sampled(
+    itertools.product(PROGRAMS, ("pull", "notify-pull")), [("cdlp", "pull"), ("beside", "notify-pull")]))
 def test_rooms_of_every_size(name: str, mode: str) -> None:
     """Results are right for vertices of each size class (groups of lanes, a block, block scratch, long rows), with rows
     cut by pages.
@@ -87,7 +89,7 @@ def test_long_vertices(shape: str) -> None:
     check(program, case(program, hubs(200, LONG[shape], 7)), 2, mode="notify-pull")
 
 
-@pytest.mark.parametrize("kinds", [("i8", "i32", "vertex"), ("u8", "i64", "u16"), ("i16", "u32", "u64"), ("bool",)])
+@pytest.mark.parametrize("kinds", sampled(KINDS, USUAL_KINDS))
 def test_every_type(kinds: tuple[str, ...]) -> None:
     program = compile(all_types(kinds))
     for seed, graph in enumerate((family("messy"), family("no_edges"), hubs(40, {3: 300, 4: 3000}, 2, 200))):

@@ -4,7 +4,6 @@ result.
 
 from __future__ import annotations
 
-import os
 from functools import partial
 from typing import Any
 
@@ -16,6 +15,7 @@ from tests.cuda.emulation.emulated import needs_compiler
 from tests.cuda.programs.test_several import assert_same
 from tests.cuda.runs import APPROXIMATE, assert_right, emulated, given, program, run
 from tests.reference.cases import STDLIB
+from tests.sample import sampled
 from vlang import BindError, Graph, Result, load
 from vlang.runtime.cluster.transports.thread_ranks import run_ranks
 
@@ -33,7 +33,7 @@ def on_ranks(name: str, graph: str, size: int, **options: Any) -> list[Result]:
         return run_ranks(size, lambda _: engine_run(program(name), some, device=DEVICES, **options), patience=120)
 
 
-ALLOWED = [name for name in STDLIB if name not in REFUSED] if os.environ.get("VLANG_EXHAUSTIVE") else ["sssp"]
+ALLOWED = sampled([name for name in STDLIB if name not in REFUSED], ["sssp"])
 
 
 @pytest.mark.parametrize("name", ALLOWED)

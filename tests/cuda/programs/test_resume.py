@@ -9,12 +9,14 @@ from tests.cpu.rules.test_derive import drawn
 from tests.cpu.rules.test_resume import MODES, try_one
 from tests.cuda.emulation.emulated import needs_compiler
 from tests.cuda.runs import emulated
+from tests.sample import sampled
 from vlang import load
 
 pytestmark = needs_compiler
 
 
-@pytest.mark.parametrize("name", ["sssp", "kcore", "pagerank_delta", "hitting", "bfs"])
+@pytest.mark.parametrize("name", sampled(
+    ["sssp", "kcore", "pagerank_delta", "hitting", "bfs"], ["sssp", "pagerank_delta"]))
 def test_as_anew(name: str) -> None:
     for seed in range(4):
         with emulated(seed=seed):

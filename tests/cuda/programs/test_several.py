@@ -5,7 +5,6 @@ GPU.
 from __future__ import annotations
 
 import math
-import os
 import re
 from typing import Any
 
@@ -16,6 +15,7 @@ from tests.cpu.compare import engine_run, same_bits
 from tests.cuda.emulation.emulated import needs_compiler
 from tests.cuda.runs import APPROXIMATE, assert_right, emulated, given, least_memory, program, run
 from tests.reference.cases import STDLIB
+from tests.sample import EXHAUSTIVE, sampled
 from vlang import BindError, Graph, Result, load
 from vlang.api.running.on_gpus import refuse_early
 from vlang.options import Options
@@ -25,14 +25,13 @@ from vlang.runtime.policies.policies import POLICIES
 
 pytestmark = needs_compiler
 
-EXHAUSTIVE = bool(os.environ.get("VLANG_EXHAUSTIVE"))
 TWO, THREE = "emulated:0,1", "emulated:0,1,2"
 GRAPHS = ("skewed", "sparse", "dense", "components", "messy", "empty")
 EXCHANGES = ("vr", "auto", "all", "vr")
 KERNELS = ("auto", "thread", "virtual-warp-8", "warp-segmentation", "stream", "edge")
 
 
-@pytest.mark.parametrize("name", STDLIB)
+@pytest.mark.parametrize("name", sampled(STDLIB, STDLIB[::2]))
 def test_program(name: str) -> None:
     """Every program is right with resident and streamed edges, and with every kernel. If a graph has fewer vertices
     than a warp, some GPUs have no vertices.
@@ -86,7 +85,8 @@ def test_the_same_bits_as_on_one_gpu(name: str) -> None:
         assert_same(first, run(name, graph, device=device, page_size=4096 if graph == "long" else None, **asked))
 
 
-@pytest.mark.parametrize("name", ["betweenness", "cdlp", "hits", "pagerank_delta"])
+@pytest.mark.parametrize("name", sampled(
+    ["betweenness", "cdlp", "hits", "pagerank_delta"], ["betweenness", "cdlp"]))
 def test_sweeps_scratch_and_both_directions(name: str) -> None:
     assert_same(run(name, "skewed", deterministic=True, mode="pull"),
                 run(name, "skewed", device=THREE, deterministic=True, mode="pull"))

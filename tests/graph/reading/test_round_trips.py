@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.sample import EXHAUSTIVE
 from vlang import Graph
 from vlang.errors import GraphError
 from vlang.runtime.graph.formats.saving import SUFFIXES
@@ -20,7 +20,7 @@ from vlang.runtime.graph.formats.saving import SUFFIXES
 pytest.importorskip("networkx")
 pytest.importorskip("pyarrow")
 
-EXAMPLES = 100 if os.environ.get("VLANG_EXHAUSTIVE") else 8
+EXAMPLES = 100 if EXHAUSTIVE else 8
 EVERY = (*SUFFIXES, ".npz", ".vg")
 KEEPS_IDS = {".txt", ".csv", ".tsv", ".jsonl", ".ndjson", ".graphml", ".parquet", ".arrow", ".feather", ".npz", ".vg"}
 KEEPS_VERTICES = {".mtx", ".graph", ".sg", ".wsg", ".graphml", ".npz", ".vg"}

@@ -5,7 +5,6 @@ the standard library on 60 graphs each.
 from __future__ import annotations
 
 import functools
-import os
 from collections import Counter
 from collections.abc import Collection
 
@@ -17,13 +16,14 @@ from tests.reference.freedoms.chaos import facts_of, run_free
 from tests.reference.freedoms.ways import EXACT, WAYS, granted
 from tests.reference.graphs import random_graph
 from tests.reference.outcome import Outcome
+from tests.sample import EXHAUSTIVE
 from vlang import stdlib
 from vlang.ir.facts import Facts
 
 __all__ = ["GRAPHS", "same"]
 
 GRAPHS = 60
-TRIED = GRAPHS if os.environ.get("VLANG_EXHAUSTIVE") else 9
+TRIED = GRAPHS if EXHAUSTIVE else 5
 _SMALL = 9  # graphs have at most so many vertices
 _ROUNDS = 5  # for loops with a tolerance; rules that apply to them change no superstep
 _TOL = 1e-4  # the tolerance of the delta loop
