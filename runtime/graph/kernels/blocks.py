@@ -1,8 +1,8 @@
 """Kernels that lay out a strip of cache blocks (runtime/graph/topology/blocks.py).
 
 A *pair* is a row and a range of senders from which the row has edges; these edges are consecutive in the row. A range
-has 2^shift senders, at most 2^16. A pair with k edges is of class k - 1 if k is at most BLOCK_SINGLE. A pair with more edges is of class BLOCK_SINGLE, and
-is a batch of its own.
+has 2^shift senders, at most 2^16. A pair with k edges is of class k - 1 if k is at most BLOCK_SINGLE. A pair with more
+edges is of class BLOCK_SINGLE, and is a batch of its own.
 """
 
 from __future__ import annotations

@@ -2,11 +2,9 @@
 
 A *strip* is a run of at most 2^16 consecutive destinations, and a *block* has the edges of a strip from one range of
 2^14 to 2^16 senders. One worker processes a strip, block by block: the accumulators of the strip stay in the level-2
-cache, the messages of the block in the caches of both levels, and the numbers of rows and senders inside a block have 16
-bits. A strip is the CPU
-counterpart of a shard of Garaph (USENIX ATC'17, section 3). Strips are also cut by senders (Zhang, Kiriansky, Mendis,
-Amarasinghe,
-Zaharia: Making caches work for graph analytics, IEEE Big Data 2017).
+cache, the messages of the block in the caches of both levels, and the numbers of rows and senders inside a block have
+16 bits. A strip is the CPU counterpart of a shard of Garaph (USENIX ATC'17, section 3). Strips are also cut by senders
+(Zhang, Kiriansky, Mendis, Amarasinghe, Zaharia: Making caches work for graph analytics, IEEE Big Data 2017).
 
 In a block, rows with the same number of edges are together, in a *batch*. Therefore the branch at the end of a row is
 predictable, and loops over few edges have a fixed length. A row with more than BLOCK_SINGLE edges in a block has its
@@ -73,7 +71,8 @@ class Strip:
     Attributes:
         low, high: the first row of the strip, and the end.
         start, end: the range of its edges in the arrays of all strips.
-        batches: uint32[B, 3]: for each batch the first sender of its range, the number of rows, and the edges of each row.
+        batches: uint32[B, 3]: for each batch the first sender of its range, the number of rows, and the edges of each
+            row.
         rows: uint16[pairs], the rows of all batches, relative to `low`.
     """
 
