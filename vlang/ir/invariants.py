@@ -199,10 +199,8 @@ def _inside(node: Node) -> Iterator[Node]:
 # --------------------------------------------------------------------------------------------------------- rules
 def _twice(program: f.Program) -> Iterator[str]:
     """Names with two meanings. The initializer of a field or `global` has the same name, and does not count."""
-    names = [param.name for param in program.params] + [edge.name for edge in program.edges]
-    names += [decl.name for decl in program.fields] + [decl.name for decl in program.globals]
-    names += [state.name for state in program.states]
-    names += [reduction.name for reduction in program.reductions]
+    names = [decl.name for decls in (program.params, program.edges, program.states, program.fields, program.globals,
+                                     program.reductions) for decl in decls]
     names += [s.name for s in statements(program.body) if isinstance(s, (f.Gather, f.Let, f.ForVertices, f.ForRange))]
     yield from sorted({name for name in names if names.count(name) > 1})
 
@@ -212,13 +210,9 @@ def _undeclared(program: f.Program) -> Iterator[str]:
     edges, states = ({decl.name: decl.type for decl in decls} for decls in (program.edges, program.states))
     for node in nodes(program):
         expr = node.expr
-        if isinstance(expr, f.Field) and fields.get(expr.name) != expr.type:
-            yield str(node)
-        if isinstance(expr, f.EdgeValue) and edges.get(expr.name) != expr.type:
-            yield str(node)
-        if isinstance(expr, f.EdgeState) and states.get(expr.name) != expr.type:
-            yield str(node)
-        if isinstance(expr, f.Keep) and states.get(expr.name) != expr.value.type:
+        known = fields if isinstance(expr, f.Field) else edges if isinstance(expr, f.EdgeValue) else states
+        type_ = expr.value.type if isinstance(expr, f.Keep) else expr.type
+        if isinstance(expr, f.Field | f.EdgeValue | f.EdgeState | f.Keep) and known.get(expr.name) != type_:
             yield str(node)
 
 
@@ -306,14 +300,10 @@ def _grouped(program: f.Program) -> Iterator[str]:
                 yield str(node)
 
 
-_KEPT = ("in", "group")  # the domains in which the values of edges are read
-
-
 def _kept(program: f.Program) -> Iterator[str]:
-    for node in nodes(program):
-        expr, over = node.expr, node.reduce
-        alone = not isinstance(expr, f.Keep) or (over is not None and over.body is expr and over.cond is None)
-        if isinstance(expr, f.EdgeState | f.Keep) and (over is None or over.domain.kind not in _KEPT or not alone):
+    for node in [node for node in nodes(program) if isinstance(node.expr, f.EdgeState | f.Keep)]:
+        over, whole = node.reduce, isinstance(node.expr, f.Keep)
+        if over is None or over.domain.kind not in ("in", "group") or (whole and over.body is not node.expr):
             yield str(node)
 
 

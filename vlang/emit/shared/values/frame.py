@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import field
 
+from vlang.emit.shared.values import edge_states
 from vlang.emit.shared.values.dialect import Dialect, Entry, runs_of, scalars_of, stored_as, width_of
 from vlang.emit.shared.values.formulas import Unwritable, Writer
 from vlang.emit.shared.values.wide import Element
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import Ranges
 from vlang.records import dataclass
-from vlang.runtime.plan.derived import OPPOSITE
 from vlang.runtime.plan.plan import FIRST_SLOT, ArraySpec, Fault, level_slot
 from vlang.types import I64, VERTEX, Scalar, Type, Vector
 
@@ -318,25 +318,10 @@ class Scope:
         return self.env.scalar(f"edge.{expr.name}", expr.type)
 
     def state(self, expr: f.EdgeState) -> str:
-        assert isinstance(expr.type, Scalar)
-        index = self._entry()
-        if expr.opposite:
-            index = f"{self.env.dialect.column(self.columns.index(OPPOSITE), OPPOSITE)}[{self.edge_index}]"
-        return self.env.dialect.load(expr.type, self._of_edge("edges", expr.name, expr.type, index))
+        return edge_states.state(self, expr)
 
     def kept(self, expr: f.Keep) -> str:
-        return self._of_edge("kept", expr.name, expr.value.type, self._entry())
-
-    def _entry(self) -> str:
-        """Code of the index of the current edge among all edges: the first edge of the page comes after the columns."""
-        return f"{self.env.dialect.column(len(self.columns), 'first edge')} + {self.edge_index}"
-
-    def _of_edge(self, kind: str, name: str, type_: Type, index: str) -> str:
-        """Code of an entry of the old values of an edge state (`kind` is "edges") or of the new ones ("kept")."""
-        dtype = stored_as(type_)
-        for slot in (f"edges:{name}", f"kept:{name}"):
-            self.env.frame.array(slot, dtype, "edges", type_=str(type_))
-        return self.env.dialect.element(self.env.pointer(f"{kind}:{name}", dtype), index, 1, 0)
+        return edge_states.kept(self, expr)
 
     def vertex(self, expr: f.Vertex) -> str:
         index = self.third() if expr == f.THIRD else self.here if expr.of == "self" else self.there
