@@ -135,6 +135,7 @@ def _run(
         check_folder(options["checkpoint"])
     if not quiet:
         warn(loaded)
+    _refuse_states(loaded, options)
     size = 0 if rank is None else rank.size
     if rank is not None or apart:
         from vlang.api.arguments.bind_options import check_options  # start-up
@@ -285,6 +286,14 @@ def _check_options(options: dict[str, Any]) -> None:
     except BindError as error:
         text = str(error).replace('device="gpu"', "--device gpu").replace("checkpoint=FOLDER", "--checkpoint FOLDER")
         raise click.UsageError(text.replace("on_interrupt is", "--on-interrupt is")) from None
+
+
+def _refuse_states(loaded: Program, options: dict[str, Any]) -> None:
+    """Refuse edge states on machines that do not keep them, before a graph is read. Raises BindError."""
+    from vlang.api.arguments.bind_options import check_options  # start-up
+    from vlang.api.running.edge_states import refuse  # start-up
+
+    refuse(loaded, check_options(options))
 
 
 def _refuse_gpus(loaded: Program, options: dict[str, Any]) -> None:

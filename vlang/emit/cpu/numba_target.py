@@ -55,7 +55,7 @@ def _blocks(writer: StageWriter) -> bool:
 
     With accumulators of many components, such a kernel would save no time, and it would double the compile time.
     """
-    if writer.plan is None or writer.plan.loop.nested or writer.stage.domain not in OPPOSITE:
+    if writer.plan is None or writer.plan.loop.nested or writer.stage.domain not in OPPOSITE or writer.states:
         return False
     return sum(len(a.types) for a in writer.accumulations) <= _MOST_KEPT
 
@@ -241,6 +241,8 @@ class NumbaTarget:
     def _columns(self, writer: StageWriter) -> Function:
         pointers = [f"pointer_{writer.present[c]}(pages, row + PAGE_COLUMNS + {i})"
                     for i, c in enumerate(writer.columns)]
+        if writer.states:  # the neighbours of all pages are one array
+            pointers.append("(value_i64(pages, row + PAGE_TARGETS) - value_i64(pages, PAGE_TARGETS)) // 4")
         return Function("bind_columns", (), self.dialect.pack("", pointers))
 
     def _edges(self, writer: StageWriter) -> list[str]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import field
 
+from vlang.emit.shared.values import edge_states
 from vlang.emit.shared.values.dialect import Dialect, Entry, runs_of, scalars_of, stored_as, width_of
 from vlang.emit.shared.values.formulas import Unwritable, Writer
 from vlang.emit.shared.values.wide import Element
@@ -317,6 +318,12 @@ class Scope:
             column = self.env.dialect.column(self.columns.index(expr.name), expr.name)
             return self.env.dialect.load(expr.type, f"{column}[{self.edge_index}]")
         return self.env.scalar(f"edge.{expr.name}", expr.type)
+
+    def state(self, expr: f.EdgeState) -> str:
+        return edge_states.state(self, expr)
+
+    def kept(self, expr: f.Keep) -> str:
+        return edge_states.kept(self, expr)
 
     def vertex(self, expr: f.Vertex) -> str:
         index = self.third() if expr == f.THIRD else self.here if expr.of == "self" else self.there
