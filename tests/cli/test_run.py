@@ -41,7 +41,7 @@ def test_quiet(vlang: Call) -> None:
     assert done.err == ""
     assert done.out.count("\n") == 11
     done = vlang("run", "bfs", "karate", "source=1", "--quiet", "--max-rounds", 1)
-    assert done.err == "warning: not converged: stopped after 1 superstep, as asked\n"
+    assert done.err == "warning: not converged: stopped after 1 supersteps, as asked\n"
 
 
 def test_vertices_as_the_file_names_them(vlang: Call, roads: Path) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from vlang.check import names
 from vlang.check.changes import change, changed, old
+from vlang.check.edge_states import reversed_state
 from vlang.check.foreign.foreign_calls import foreign_call
 from vlang.check.foreign.foreign_names import NEIGHBOURS
 from vlang.check.numbers import NUMBERS, Rule, types_of, wrong
@@ -45,6 +46,9 @@ def call(x: Expressions, node: t.Call, at: Sight) -> Value:
         return _contained(x, node, at)
     if misplaced_edge(x, node):
         return Value(None)
+    opposite = reversed_state(x.run, node, at)
+    if opposite is not None:
+        return opposite
     if node.name in SPECIAL:
         return SPECIAL[node.name](x, node, at)
     field = at.scope.find(node.name)
