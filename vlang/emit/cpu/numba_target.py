@@ -9,11 +9,10 @@ from dataclasses import replace
 from vlang.emit.cpu.grouped_text import group_tables, hold, opened, segment
 from vlang.emit.cpu.numba_dialect import NumbaDialect
 from vlang.emit.cpu.skeleton import skeletons
-from vlang.emit.cpu.spread_text import spread_functions
 from vlang.emit.cpu.ways.way_text import PASS
 from vlang.emit.cpu.ways.way_texts import WAY_TEXTS
 from vlang.emit.shared.reductions.grouped import Grouped
-from vlang.emit.shared.reductions.holistic import FIRST_PLACE, Holistic, conclude, prepare, spread_of
+from vlang.emit.shared.reductions.holistic import FIRST_PLACE, Holistic, conclude, prepare
 from vlang.emit.shared.reductions.packed import parts_of, put_and_get
 from vlang.emit.shared.scalars import ScalarText
 from vlang.emit.shared.sending import decided, early_of, is_final
@@ -217,11 +216,8 @@ class NumbaTarget:
         texts = [_CLOSE.sub(rf"close\1_{writer.stage.name}(", self._defined(one)) for one in functions]
         result = f"{d.pack('Acc', after)}, {d.pack('', held)}"
         texts.append(d.define(Function("gather_whole", tuple(edge.lines), result), "gather"))
-        texts += map(d.define, spread_functions(writer, d))
         texts.append(d.define(writer.apply()))
-        rows = "whole_rows" if spread_of(writer.accumulations) is None else "spread_rows"
-        return self._joined(writer, texts, [_skeleton(one, writer.stage.name) for one in (rows, "holistic")], ["pull"],
-                            ("counting", "groups"))
+        return self._joined(writer, texts, [_skeleton("holistic", writer.stage.name)], ["pull"], ("counting", "groups"))
 
     def _closed(self, writer: StageWriter) -> list[Function]:
         """The functions that reduce over groups."""
