@@ -66,6 +66,10 @@ class ClusterMachine(CpuMachine):
         """The execution ways of loops."""
         return CLUSTER_WAYS
 
+    def pointers(self, graph: Graph) -> int:
+        """All vertices of the whole graph can point to vertices of this rank."""
+        return self.local.numbers.ranges.n
+
     def source(self, graph: Graph, page_size: int, ring: Ring | None) -> PageSource:
         """The edges of the rank, cut into pages."""
         assert isinstance(graph, LocalGraph)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from vlang.records import dataclass
 from vlang.runtime.cluster.exchange import Exchange
 from vlang.runtime.cluster.local_graph import RECEIVERS, LocalGraph
+from vlang.runtime.cluster.rank_pointed import RankPointed, within
 from vlang.runtime.cluster.transports.transport import Transport, gathered, summed
 from vlang.runtime.cpu.crew.launch import Cpu
 from vlang.runtime.cpu.paged.source import InMemory
@@ -60,16 +61,9 @@ class LocalPages(InMemory):
         if kind not in self._known:
             made = super().pages(kind)
             if not kind.startswith(RECEIVERS):
-                made = replace(made, tasks=_within(made.tasks, *self._owned))
+                made = replace(made, tasks=within(made.tasks, *self._owned))
             self._known[kind] = made
         return self._known[kind]
-
-
-def _within(tasks: NDArray[np.int64], low: int, high: int) -> NDArray[np.int64]:
-    """The tasks over vertices, restricted to the vertices from `low` to `high` - 1."""
-    cut = tasks[(tasks[:, 2] > low) & (tasks[:, 1] < high)]
-    np.clip(cut[:, 1:], low, high, out=cut[:, 1:])
-    return np.ascontiguousarray(cut)
 
 
 @dataclass(frozen=True)
@@ -105,10 +99,11 @@ class ClusterPasses(Passes):
         self.local, self.numbers = self.graph, self.graph.numbers
         low, high = self.vertices = self.numbers.low, self.numbers.high
         self.bound = self.numbers.ranges.n  # values are numbers of the whole graph, rows have local numbers
-        self._by_vertex = _within(vertex_tasks(high, 4 * BLOCK), low, high)
+        self._by_vertex = within(vertex_tasks(high, 4 * BLOCK), low, high)
         self._by_block = vertex_tasks(high, BLOCK)[low // BLOCK :]
         self.ahead = Ahead(self.state, low, high)
         self.exchange = Exchange(self.numbers, self.transport, self.state)
+        self.pointed: RankPointed = RankPointed(self.local, self.state, self.cpu.threads, self.transport)
         self._costs: Costs | None = None  # no cached property, as these share a lock in CPython 3.11
         self._fresh: set[str] = set()  # arrays whose mirrors are up to date
         self._next_reached: int | None = None  # what `reached` will return, summed with the counts of the last pass
@@ -126,6 +121,8 @@ class ClusterPasses(Passes):
     # ------------------------------------------------------------------------------------------------ the exchange
     def _near(self, stage: StageSpec) -> list[str]:
         """The arrays that a pass reads at mirrors, and whose mirrors may be out of date."""
+        if stage.pointer:
+            return []  # such a pass reads guests
         return [slot for slot in stage.near if slot not in self._fresh and not slot.startswith("degree:")]
 
     def refresh(self, stage: StageSpec, but: Container[str] = ()) -> None:
@@ -163,14 +160,16 @@ class ClusterPasses(Passes):
 
     def _everywhere(self, stage: StageSpec) -> int:
         self.refresh(stage)
-        edges = super()._everywhere(stage)
+        with self.pointed.guests(stage):
+            edges = super()._everywhere(stage)
         self._fresh.clear()
         return edges
 
     def listed(self, stage: StageSpec, lists: Lists) -> tuple[Stats, int]:
         """See `Passes.listed`. The lists have owned vertices only."""
         self.refresh(stage)
-        counted = super().listed(stage, lists)
+        with self.pointed.guests(stage):
+            counted = super().listed(stage, lists)
         self._fresh.clear()
         return counted
 
@@ -242,7 +241,8 @@ class ClusterPasses(Passes):
         if folds and self.exchange.padded:
             self._fold_first(folds)
         if way == "pull":
-            whole = 0 if stage.domain is None else self.local.entries(stage.domain)
+            whole = self.pointed.entries(stage.pointer) if stage.pointer else \
+                0 if stage.domain is None else self.local.entries(stage.domain)
             if not (stage.loop_end or folds):
                 return stats, whole
         assert flags is None or stage.notify is not None

@@ -42,9 +42,11 @@ class LocalGraph(Graph):
 
     Attributes:
         numbers: the local vertex numbers of the rank.
+        whole_order: the order of the vertices of the whole graph; None for the order of their numbers.
     """
 
     numbers: LocalNumbers
+    whole_order: Order | None
     _rows: dict[str, Adjacency]
 
     def adjacency(self, kind: str, columns: Iterable[str] = ()) -> Adjacency:
@@ -86,7 +88,7 @@ _PARTS: WeakKeyDictionary[Graph, dict[Any, LocalGraph]] = WeakKeyDictionary()
 
 def pulled_kinds(plan: Plan, directed: bool) -> list[str]:
     """The adjacency directions whose rows the passes of a plan read."""
-    kinds = {stage.domain for stage in plan.stages if stage.domain is not None}
+    kinds = {stage.side for stage in plan.stages if stage.side is not None}
     return sorted(kinds if directed or not kinds else {"in"})
 
 
@@ -164,6 +166,7 @@ def assembled(graph: Graph, numbers: LocalNumbers, found: dict[str, Rows]) -> Lo
     local.numbers, local._adjacencies = numbers, graph._adjacencies
     local.device_copies = graph.device_copies.part()
     dense = np.arange(graph.n, dtype=np.uint32) if graph.order is None else graph.order.dense
+    local.whole_order = graph.order
     local.order = Order(numbers.local(dense), np.zeros(1, np.uint32))
     wide = numbers.ranges.numbers == np.uint64
     table: NDArray[np.uint32] = empty(0 if wide else graph.n, np.uint32)

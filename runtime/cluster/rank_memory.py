@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from vlang.errors import OutOfMemory
@@ -12,12 +14,13 @@ from vlang.runtime.cluster.shared_edges import SharedEdges
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.build import bytes_in_flight
-from vlang.runtime.plan.plan import BLOCK, Plan, field_of
+from vlang.runtime.plan.plan import BLOCK, Plan, StageSpec, field_of
 from vlang.runtime.storage.available import in_bytes, memory_option
 
 __all__ = ["RankMemory", "check_rank_need", "rank_memory"]
 
 _ID, _OFFSET, _DEGREE = 4, 8, 4  # bytes of a neighbour's number, of an offset, and of a degree
+_POINTER = 44  # bytes of a pointer: value, place, entry, order, number, and 16 more while lists are built
 _ORDER = 8  # bytes a vertex of an order of rows
 _CUT = 3 * 8  # bytes a vertex while ranges are cut: work, its sums, and a temporary array of sums
 _NUMBERED = 13  # bytes a vertex while neighbours get local numbers: a table, dense numbers, sums and marks
@@ -81,7 +84,7 @@ def rank_memory(plan: Plan, graph: Graph, size: int) -> RankMemory:
             extra = edges * (_ID + column * pushed) + local * _OFFSET * len(kinds)
             rows, reading = rows + extra, max(reading - extra, turning)
         sent = (last - first) * (size > 1) + mirrors
-        values = local * _of_vertex(plan) + sent * _sent(plan) + _SHARED
+        values = local * _of_vertex(plan) + sent * _sent(plan) + _pointed(plan, graph.n, local) + _SHARED
         found.append(RankMemory(rows, values, graph.n * (2 * outputs + _ID), table, reading))
     return max(found, key=lambda one: one.peak)
 
@@ -108,6 +111,15 @@ def check_rank_need(plan: Plan, graph: Graph, size: int, beside: int, limit: int
     return share
 
 
+def _pointed(plan: Plan, n: int, local: int) -> int:
+    """The bytes of the lists of pointers, if all n vertices of the graph point to vertices of one rank, and of the
+    values that the largest pass along pointers reads there.
+    """
+    passes = [stage for stage in plan.stages if stage.pointer]
+    lists = (_POINTER * n + 2 * _OFFSET * local) * len({stage.pointer for stage in passes})
+    return lists + max((2 * (n + local) * _sent(plan, (stage,)) for stage in passes), default=0)
+
+
 def _of_vertex(plan: Plan) -> int:
     """The bytes of all arrays of a run for each local vertex."""
     fields = {field.name: DTYPES[field.dtype].itemsize * field.width for field in plan.fields}
@@ -117,8 +129,8 @@ def _of_vertex(plan: Plan) -> int:
     return sum(sizes) + _ID
 
 
-def _sent(plan: Plan) -> int:
-    """The bytes of the values that ranks exchange for a vertex, in all passes."""
+def _sent(plan: Plan, passes: Sequence[StageSpec] = ()) -> int:
+    """The bytes of the values that ranks exchange for a vertex, in all passes, or in `passes`."""
     fields = {f"field:{field.name}": DTYPES[field.dtype].itemsize * field.width for field in plan.fields}
     arrays = fields | {array.slot: DTYPES[array.dtype].itemsize * array.width for array in plan.arrays}
-    return sum(arrays.get(slot, 0) for slot in {slot for stage in plan.stages for slot in stage.near})
+    return sum(arrays.get(slot, 0) for slot in {slot for stage in passes or plan.stages for slot in stage.near})

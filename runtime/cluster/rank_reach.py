@@ -90,7 +90,7 @@ class _RankReachLoop(ReachLoop):
         self._free.took("Z")
         self._rank.refresh(self._stage, but={f"field:{name}" for name in self._stage.written})
         self._launch("start", self._words, self._words, 0)
-        front = self._bits[0]
+        front = self._room.bits[0]
         _clear_outside(front, *self._rank.vertices)
         places = empty(int(self._counts[REACH_ACTIVE]), np.uint32)
         places = places[: mirror_kernels()["listed"](front, self._words, places)]
@@ -104,12 +104,12 @@ class _RankReachLoop(ReachLoop):
     def _reach(self, places: NDArray[np.uint32], first: int) -> None:
         """Add the vertices `first` + i, for each place i, to the frontier."""
         self._counts[REACH_CUT] = mirror_kernels()["reached"](
-            places, len(places), first, self._bits[0], self._bits[2], self._out.offsets, self._longs,
+            places, len(places), first, self._room.bits[0], self._room.bits[2], self._out.offsets, self._room.longs,
             int(self._counts[REACH_CUT]))
 
     def _counted(self) -> NDArray[np.int64]:
         """Send the owned vertices of the frontier to their mirrors; returns the counts, summed over all ranks."""
-        transport, front, kernels = self._rank.transport, self._bits[0], paged_frontier_kernels()
+        transport, front, kernels = self._rank.transport, self._room.bits[0], paged_frontier_kernels()
         self._counts[REACH_EDGES] = kernels["edges_of"](front, self._numbers.n, self._away)
         counts = self._counts[_SUMMED]
         buffers = [np.zeros(0, np.uint8)] * transport.size

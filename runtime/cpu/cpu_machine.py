@@ -86,9 +86,10 @@ class CpuMachine:
         source = self.source(graph, options.page_size or DEFAULT_PAGE_SIZE, ring)
         pages = {kind: source.pages(kind) for kind in sorted(domains)}
         segments = {kind: len(p.segments) for kind, p in pages.items()}
-        segments |= {stage.domain or "": most_segments(graph.n) for stage in plan.stages if stage.pointer}
+        segments |= {stage.domain or "": most_segments(self.pointers(graph)) for stage in plan.stages if stage.pointer}
         kept = options.checkpoint is not None or options.on_interrupt == "write"
-        self.state = State(plan, graph.n, segments, windows, cleared=kept)
+        self.state = State(plan, graph.n, segments, windows, cleared=kept,
+                           edges=pages["in"].edges if plan.states else 0)
         for kind, rows in _DEGREES:
             if f"degree:{kind}" in plan.slots:
                 self.state.put(f"degree:{kind}", self._row_lengths(f"degree:{kind}", rows))
@@ -117,6 +118,10 @@ class CpuMachine:
     def ways(self) -> Sequence[CpuWay]:
         """The execution ways of loops, in order of preference."""
         return WAYS
+
+    def pointers(self, graph: Graph) -> int:
+        """The largest number of vertices that can point to the vertices of this machine."""
+        return graph.n
 
     def source(self, graph: Graph, page_size: int, ring: Ring | None) -> PageSource:
         """The source of the pages; arguments as for `source_of`."""
@@ -282,7 +287,8 @@ class CpuMachine:
         if self.state.windows is not None:
             self.state.drop("work:")
         return Values({name: self.state.arrays[f"field:{name}"] for name in outputs},
-                      {name: self.state.scalar(name) for name, _ in self._plan.globals})
+                      {name: self.state.scalar(name) for name, _ in self._plan.globals},
+                      {spec.name: self.state.arrays[f"edges:{spec.name}"] for spec in self._plan.states})
 
     def close(self) -> None:
         """Return the worker threads to the pool of idle crews."""

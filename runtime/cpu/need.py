@@ -17,7 +17,7 @@ from vlang.runtime.graph.edges.columns import converts
 from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.graph.topology.build import bytes_in_flight
 from vlang.runtime.graph.topology.pointers import bytes_of_pointers
-from vlang.runtime.plan.derived import COMMON, ORDINAL, PLACE
+from vlang.runtime.plan.derived import COMMON, OPPOSITE, ORDINAL, PLACE
 from vlang.runtime.plan.plan import Contract, LoopSpec, Plan, StageSpec, SweepSpec, column_between, every_step, field_of
 from vlang.runtime.storage.available import in_bytes
 
@@ -143,6 +143,7 @@ def need_of(plan: Plan, shape: Shape, threads: int, way_for: WayFor, saved: bool
         account.passing(_SWEPT * shape.n)
     account.hold("kept", shape.n * _kept(plan))
     outputs = shape.n * sum(_bytes(spec.dtype) * spec.width for spec in plan.fields if spec.output)
+    outputs += shape.entries(shape.kept("in")) * sum(_bytes(spec.dtype) for spec in plan.states)
     if shape.ordered:  # results are permuted into the order of the ids
         account.passing(outputs + _TAKEN * min(shape.n, 1 << 15))
     held = account.held
@@ -200,11 +201,12 @@ def _widths(plan: Plan) -> dict[str, int]:
 
 
 def _state(plan: Plan, shape: Shape) -> int:
-    """The total bytes of the arrays over vertices, excluding degrees and second buffers of messages."""
+    """The bytes of the arrays over vertices, except degrees and second buffers of messages, and of edge states."""
     widths = {spec.slot: _bytes(spec.dtype) * spec.width for spec in plan.arrays if spec.length == "vertices"}
     fields = {spec.name: _bytes(spec.dtype) * spec.width for spec in plan.fields}
     widths |= {slot: fields[name] for slot in plan.slots if (name := field_of(slot)) is not None}
-    return shape.n * sum(widths.values())
+    edges = sum(_bytes(spec.dtype) for spec in plan.arrays if spec.length == "edges")
+    return shape.n * sum(widths.values()) + (shape.entries(shape.kept("in")) * edges if edges else 0)
 
 
 def _degrees(plan: Plan, shape: Shape, account: _Account) -> None:
@@ -261,6 +263,11 @@ class _Building:
                 self._read.add((kind, name))
                 self.neighbours()
                 self.account.hold("columns", _ID * (self.shape.entries("both") + self.shape.entries(kind)))
+            if name == OPPOSITE and (kind, name) not in self._read:  # the entries are transposed, with their indices
+                self._read.add((kind, name))
+                entries = self.shape.entries(kind)
+                self.account.hold("columns", _ID * entries)
+                self.account.passing(self._rows(kind) + _ID * entries + bytes_in_flight(self.shape.n, entries, True))
             if name in (ORDINAL, PLACE) and (kind, name) not in self._read:
                 self._read.add((kind, name))
                 self.account.hold("columns", _ID * self.shape.entries(kind))

@@ -26,10 +26,11 @@ class Stats(NamedTuple):
 
 @dataclass
 class Values:
-    """The results of a run: the arrays of the output fields as stored, and the globals."""
+    """The results of a run: the arrays of output fields and edge states as stored, and the globals."""
 
     fields: dict[str, Any] = field(default_factory=dict)
     globals: dict[str, Any] = field(default_factory=dict)
+    edges: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -80,12 +80,13 @@ class State:
         windows: keeps the arrays of `in_order` in files; None if all arrays are in memory.
         cleared: whether all fields are cleared. Clearing is required if the state may be saved or returned before the
             first pass.
+        edges: the number of stored edges, for edge states.
 
     Raises OutOfMemory if the arrays do not fit, and DiskError.
     """
 
     def __init__(self, plan: Plan, n: int, segments: Mapping[str, int], windows: Windows | None = None,
-                 cleared: bool = False) -> None:  # fmt: skip
+                 cleared: bool = False, edges: int = 0) -> None:
         self.plan = plan
         self.n = n
         self.windows = windows
@@ -95,7 +96,7 @@ class State:
         self.words = self.frame.data  # the same words, which are stored one by one in a third of the time
         self._cells: dict[str, NDArray[Any]] = {}
         self.arrays: dict[str, NDArray[Any]] = {}
-        lengths = {"vertices": n, "blocks": -(-n // BLOCK), "one": 1}
+        lengths = {"vertices": n, "blocks": -(-n // BLOCK), "one": 1, "edges": edges}
         lengths |= {f"segments:{k}": v for k, v in segments.items()}
         written = frozenset[str]() if cleared else plan.written_first
         try:
@@ -147,6 +148,11 @@ class State:
     def swap(self, field: str) -> None:
         """Swap the two buffers of a field."""
         self.exchange(f"field:{field}", f"next:{field}")
+
+    def turn(self, states: Sequence[str]) -> None:
+        """Swap the two arrays of each of some edge states, after a pass that wrote them for all edges."""
+        for name in states:
+            self.exchange(f"edges:{name}", f"kept:{name}")
 
     def exchange(self, slot: str, other: str) -> None:
         """Swap the arrays of two slots."""

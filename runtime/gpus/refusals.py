@@ -34,7 +34,6 @@ def refuse_plan(plan: Plan, common: int | None = None) -> None:
         common: the line of the first call of `common` in the program; None if there is no such call.
     """
     refuse_far(plan, common, "GPU", "several GPUs")
-    for stage in plan.stages:
-        if stage.pointer:
-            raise BindError(f"{plan.name}: a pass gathers along `{stage.pointer}`, which leads to vertices on any GPU, "
-                            "so this program cannot run on several GPUs; run it on one GPU")
+    for pointer, line in plan.pointers.items():
+        raise BindError(f"{plan.name}, line {line}: this gathers along `{pointer}`, which leads to vertices on any "
+                        "GPU, so this program cannot run on several GPUs; run it on one GPU")

@@ -5,7 +5,7 @@ The brackets distinguish these names from the names of edge fields.
 
 from __future__ import annotations
 
-__all__ = ["COMMON", "DERIVED", "ORDINAL", "PLACE"]
+__all__ = ["COMMON", "DERIVED", "OPPOSITE", "ORDINAL", "PLACE"]
 
 COMMON = "common()"
 """The number of common neighbours of the two ends of an edge (uint32)."""
@@ -17,4 +17,8 @@ PLACE = "place()"
 """The index of an entry among the entries of its row with the same neighbour (uint32); in the adjacency of both
 directions, in-edges come first."""
 
-DERIVED = (COMMON, ORDINAL, PLACE)
+OPPOSITE = "opposite()"
+"""The index of the entry of the opposite edge, among all entries of the adjacency of in-edges (uint32). Parallel edges
+are paired by their ordinals; a self-loop is its own opposite."""
+
+DERIVED = (COMMON, ORDINAL, PLACE, OPPOSITE)

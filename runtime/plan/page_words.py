@@ -35,7 +35,7 @@ PAGE_COLUMNS = _PAGE.part(PAGE_WORDS - 3, "the columns of the stage, in order")
 _BLOCK = Layout(PAGE_WORDS)
 BLOCK_SENDERS = _BLOCK.word("u16: the neighbours, batch by batch, relative to the first sender of the block")
 BLOCK_ROWS = _BLOCK.word("u16: the rows of all batches, relative to BLOCK_LOW")
-BLOCK_BATCHES = _BLOCK.word("u32[., 3]: for each batch the range of BLOCK_MOST senders, the number of rows, and the "
+BLOCK_BATCHES = _BLOCK.word("u32[., 3]: for each batch the first sender of its block, the number of rows, and the "
                             "edges per row")
 BLOCK_MADE = _BLOCK.word("the number of batches")
 BLOCK_LOW = _BLOCK.word("the first vertex")

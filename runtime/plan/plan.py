@@ -117,8 +117,8 @@ __all__ = [
     "SLOT_PAGES", "SLOT_SCRATCH",
     "SLOT_SEGMENTS", "SLOT_STATS", "THREADS", "ArraySpec", "Bound", "Contract", "CopySpec", "Fault", "FieldSpec",
     "Fold", "Fused", "ForRangeSpec", "ForVerticesSpec", "LoopSpec", "Part", "Plan", "PrioritySpec", "PushSpec",
-    "ScalarSpec", "StageSpec", "Step", "SumSpec", "SweepSpec", "Watch", "column_between", "every_step", "field_of",
-    "level_slot", "pointer_of",
+    "ScalarSpec", "StageSpec", "StateSpec", "Step", "SumSpec", "SweepSpec", "Watch", "column_between", "every_step",
+    "field_of", "level_slot", "pointer_of",
 ]
 
 
@@ -154,6 +154,7 @@ class ArraySpec:
             "segments:pointing:FIELD": the largest number of segments that pointers can need.
             "set:S": one per member of S. "blocked": for each worker, one per row of a strip of cache blocks; allocated
             when a pass first runs by blocks. "pushed": one per vertex; allocated when a pass first pushes sums.
+            "edges": one per stored edge, in the order of the in-edges.
             "later": one per vertex; allocated when a pass first sends messages for the pass after it. "one": a single
             element, for the whole graph.
         width: the number of consecutive entries per element.
@@ -167,6 +168,21 @@ class ArraySpec:
     width: int = 1
     type: str = ""
     shape: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class StateSpec:
+    """An edge state. The values from before a pass are in the slot edges:NAME, the new ones in kept:NAME.
+
+    Attributes:
+        name: the name.
+        dtype: the stored type.
+        type: the type in the program.
+    """
+
+    name: str
+    dtype: str
+    type: str
 
 
 @dataclass(frozen=True)
@@ -251,6 +267,8 @@ class Plan:
             other than the vertex being processed. All other arrays are accessed in the order of the vertices.
         far: slot -> line of the first far access, which is an access to a vertex that is neither the processed vertex
             nor one of its neighbours. The slot near:neighbours is included if kernels read whole neighbour lists.
+        pointers: the fields along which passes gather -> line of the first such gather.
+        states: the edge states.
     """
 
     name: str
@@ -267,6 +285,8 @@ class Plan:
     vertices: frozenset[str] = frozenset()
     scattered: frozenset[str] = frozenset()
     far: Mapping[str, int] = field(default_factory=dict)
+    pointers: Mapping[str, int] = field(default_factory=dict)
+    states: tuple[StateSpec, ...] = ()
 
     @cached_property
     def stages(self) -> tuple[StageSpec, ...]:

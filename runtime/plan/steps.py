@@ -108,8 +108,7 @@ class StageSpec:
         sole: whether no other pass of the loop writes the fields of this pass.
         gpu: the data for a GPU; None in a plan for the CPU.
         structures: the scratch structures ("mode32", "median64", "mex", ...) that a worker fills for a vertex, if one
-            worker must process all contributions of a vertex. With structures, long vertices are tasks of "pull" on a
-            CPU.
+            worker must process all contributions of a vertex. Then long vertices are tasks of "pull" on a CPU.
         senders: in a sweep with messages, the level of the senders minus the current level; None if all vertices send.
         notes: the optimisations applied to the pass, as sentences for `explain`.
         ways: name of a way to run the loop on a CPU -> the data of the pass for this way (PushSpec, SumSpec, ...).
@@ -117,6 +116,7 @@ class StageSpec:
         fused: the work that is fused into a full pass on a CPU; None if there is no such work.
         near: the slots of the arrays over vertices that the kernels of the pass read at neighbours.
         arrays: the slots of all arrays that the kernels of the pass access.
+        stores: the edge states that the pass writes.
     """
 
     name: str
@@ -137,6 +137,7 @@ class StageSpec:
     fused: Fused | None = None
     near: tuple[str, ...] = ()
     arrays: tuple[str, ...] = ()
+    stores: tuple[str, ...] = ()
 
     @property
     def side(self) -> str | None:

@@ -25,6 +25,7 @@ from vlang.runtime.results.columns import (
     shown_global,
     shown_values,
 )
+from vlang.runtime.results.edge_states import EdgeStates
 from vlang.runtime.results.exported import Exported
 from vlang.runtime.results.listing import Column, csv_blocks, json_blocks
 from vlang.runtime.results.origin import Origin
@@ -62,31 +63,28 @@ class Result(Exported):
         seconds: wall-clock time of the run in seconds, without checks and compilation.
         edges: the total number of edges traversed.
         graph_edges: the number of stored directed edges of the graph.
+        edge_states: the values of the edge states of the program, an `EdgeStates`.
         types: name -> type of each field and global.
         globals: name -> value of each global.
         device: the device of the run, "cpu" or "gpu:0".
         device_reason: why this device was chosen.
-        placement: for a graph from `Graph.open`, a sentence on whether its edges were in memory or streamed; else "".
+        placement: for a graph from `Graph.open`, a sentence on where its edges were; else "".
         read_bytes: bytes of pages that the run read from disk.
         moved: the edges that the run moved, also outside of loops, as a named tuple: bytes_copied, bytes_in_place,
             bytes_from_disk, pages_cached, pages_copied, pages_packed, pages_in_place, pages_from_disk, bytes_between. A
             `Round` also has these counts, of one round.
-        chaos: with chaos=SEED, a report of the randomised second run (`vlang.runtime.engine.trace.ChaosReport`), else
-            None.
-        final: with target=VERTEX, bool[vertices], whether the value of a vertex is final, that is, at least as good as
-            the value of the target; else None. Other values are intermediate: `top`, summaries and files omit them.
+        chaos: with chaos=SEED, a `ChaosReport` of the randomised second run, else None.
+        final: with target=VERTEX, bool[vertices], whether the value of a vertex is final, at least as good as that of
+            the target; else None. Other values are intermediate: `top`, summaries and files omit them.
         warnings: sentences that say why the result may not be the intended one.
         origin: the run that computed the result; None if no run can resume from it.
         interrupted: with on_interrupt="write", whether an interrupt ended the run. After an interrupt, values are from
             the last superstep before it, and later statements have not run.
         policy: the option `policy` of the run.
-        choices: the research options of the run that differ from their defaults, by name: choices of the policy and of
-            the caller.
-        notes: sentences on requests that the run did not fulfil: parts of a policy that are not built, loops that do
-            not run in place.
+        choices: the research options of the run that differ from their defaults, by the policy or the caller, by name.
+        notes: sentences on requests that were not fulfilled: parts of a policy, loops that do not run in place.
         resumed: a sentence on the checkpoint from which the run continued; "" if the run started from the beginning.
-        remembered: a sentence on results of an earlier run that the graph kept and this run used; "" if there are none.
-            `seconds` excludes the time of computing these results.
+        remembered: a sentence on earlier results that the graph kept and this run used, outside of `seconds`; else "".
         together: for a result of `Program.map`, a sentence that says whether runs shared their reads of the edges, or
             why not. If the runs shared their reads, `seconds` is the time of all runs together. The text is "" for
             other results.
@@ -145,6 +143,7 @@ class Result(Exported):
         self.final = final
         self.warnings = warnings
         self.interrupted = interrupted
+        self.edge_states = EdgeStates(ids, np.zeros(1, np.uint64), np.zeros(0, np.uint32), {})
         self._names = tuple(names)
         self.resumed = ""
         self.remembered = ""
@@ -211,6 +210,8 @@ class Result(Exported):
             return self._field(name)
         if name in self.globals:
             return self.globals[name]
+        if name in self.edge_states:
+            raise KeyError(f"`{name}` has a value for each edge: write result.edge_states[{name!r}]")
         raise KeyError(f"{self.program} has no output `{name}`; it has {', '.join([*self._raw, *self.globals])}")
 
     def __getattr__(self, name: str) -> Any:

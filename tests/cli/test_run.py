@@ -40,6 +40,8 @@ def test_quiet(vlang: Call) -> None:
     done = vlang("run", "bfs", "karate", "source=1", "--quiet")
     assert done.err == ""
     assert done.out.count("\n") == 11
+    done = vlang("run", "bfs", "karate", "source=1", "--quiet", "--max-rounds", 1)
+    assert done.err == "warning: not converged: stopped after 1 supersteps, as asked\n"
 
 
 def test_vertices_as_the_file_names_them(vlang: Call, roads: Path) -> None:

@@ -24,6 +24,9 @@ CUTS: tuple[dict[str, Any], ...] = (
     {"mode": "auto", "threads": 1, "page_size": 1024, "blocking": "always"},
 )
 
+OF_LIBRARY = None if EXHAUSTIVE else (CUTS[0], CUTS[2])
+"""The cuts of programs of the library: those whose kernels other tests and the commands of documents need as well."""
+
 
 def cuts_of(program: Program) -> tuple[dict[str, Any], ...]:
     """Return the first of CUTS and, in turn over the program texts, another one. With VLANG_EXHAUSTIVE, return CUTS.

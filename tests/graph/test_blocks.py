@@ -38,14 +38,15 @@ def test_each_row_keeps_its_edges_and_their_order(spec: str, threads: int) -> No
         end = strip.high
         rows: list[list[Any]] = [[] for _ in range(strip.high - strip.low)]
         before, k, place = (-1, 0), strip.start, 0
-        for part, count, take in strip.batches.tolist():
+        for sender, count, take in strip.batches.tolist():
+            assert sender % (1 << blocks.shift) == 0
             assert count == 1 or take <= BLOCK_SINGLE
-            assert take > BLOCK_SINGLE or (part, -take) > before, "ranges of senders increase, lengths decrease"
-            before = (part, -min(take, BLOCK_SINGLE + 1))
+            assert take > BLOCK_SINGLE or (sender, -take) > before, "ranges of senders increase, lengths decrease"
+            before = (sender, -min(take, BLOCK_SINGLE + 1))
             here = strip.rows[place : place + count]
             assert (np.diff(here.astype(np.int64)) > 0).all()
             for row in here.tolist():
-                senders = part * BLOCK_MOST + blocks.senders[k : k + take].astype(np.int64)
+                senders = sender + blocks.senders[k : k + take].astype(np.int64)
                 assert np.array_equal(senders, adjacency.targets[numbers[k : k + take]])
                 rows[row].append(numbers[k : k + take])
                 k += take

@@ -23,6 +23,7 @@ from vlang.ir.schedule import schedule
 from vlang.ir.schedule_invariants import SCHEDULE_RULES, assert_schedule
 from vlang.ir.type_invariants import broken_type
 from vlang.runtime.plan.plan import LoopSpec, Plan, StageSpec
+from vlang.syntax.tree import Span
 from vlang.types import BOOL, F16, F32, I32, INTEGER, U64, VERTEX, Vector
 
 TEXT = """\
@@ -131,9 +132,13 @@ def _instead(test: Callable[[Any], bool], new: Callable[[Any], tuple[Any, ...]])
 
 
 _NEW = f.Accumulator(F32, "new")
+_OLD = f.EdgeState(F32, "kept")
 _GATHER = _is(f.Gather, name="new")
 
 PROGRAMS: dict[str, tuple[Callable[[], f.Program], str]] = {
+    "the value of an edge at a vertex": (lambda: replace(
+        _statements(_instead(_is(f.Apply), lambda one: (replace(one, value=_OLD),))),
+        states=(f.StateDecl("kept", F32, "rows", Span(0, 0, 1, 1)),)), "The value of an edge is read over in-edges"),
     "an operand of another type": (lambda: _exprs(_when(
         _is(f.Op, op="add"), lambda e: replace(e, args=(e.args[0], f.Const(I32, 1))))), "The operands of an operator"),
     "a literal without a type": (lambda: _exprs(_when(

@@ -197,6 +197,10 @@ class Evaluator:
         name = expr.name
         if name in ("old", "change", "changed"):
             return self._past(name, expr.args[0], rows, env)
+        if name == "reverse" and isinstance(expr.args[0], t.Name) and isinstance(env.get(expr.args[0].name), Column):
+            opposite = self.graph.opposites()
+            assert rows.edge is not None
+            return self._name(expr.args[0].name, replace(rows, edge=opposite[rows.edge]), env)
         if name == "edges" or (name not in self.functions and name not in self.reductions and name in env):
             return self._between(expr, rows, env)
         if name == "wrap":

@@ -67,6 +67,16 @@ class RefGraph:
             seen[pair] = int(found[at]) + 1
         return found
 
+    def opposites(self) -> Array:
+        """Return the stored edge v -> u for each stored edge u -> v, int64[m]; -1 where there is none.
+
+        Parallel edges are paired by their ordinals; a self-loop is its own opposite.
+        """
+        numbers = self.ordinals(self.dst, self.src, np.arange(self.m)).tolist()
+        keys = list(zip(self.src.tolist(), self.dst.tolist(), numbers, strict=True))
+        place = {key: at for at, key in enumerate(keys)}
+        return np.array([place.get((head, tail, number), -1) for tail, head, number in keys], np.int64)
+
     @property
     def m(self) -> int:
         """The number of stored directed edges, which the language calls `M`."""

@@ -24,7 +24,7 @@ from tests.reference.values import Array, Value, convert, counter, declared, def
 from vlang.errors import BindError
 from vlang.syntax import tree as t
 from vlang.times import UNITS
-from vlang.types import CATEGORY, VERTEX, VERTICES, Matrix, Scalar, Tuple, Type, Vector
+from vlang.types import CATEGORY, I64, VERTEX, VERTICES, Matrix, Scalar, Tuple, Type, Vector
 
 __all__ = ["LoopRun", "Outcome", "RefGraph", "run"]
 
@@ -196,6 +196,7 @@ class _Machine:
     def run(self) -> Outcome:
         """Execute the file from top to bottom and collect the outputs."""
         outputs: dict[str, Store] = {}
+        states: dict[str, Any] = {}
         for statement in self.file.items:
             if isinstance(statement, t.Contract) and self._later(statement):
                 self._require(statement)
@@ -206,11 +207,14 @@ class _Machine:
                     store = self.env[name]
                     assert isinstance(store, Store)
                     outputs[name] = store
+            elif isinstance(statement, t.EdgeState):
+                states.update((name, self.env[name]) for name in statement.names)
             elif isinstance(statement, t.GlobalValue):
                 value = self.env[statement.name]
                 assert isinstance(value, Value)
                 self.outcome.globals[statement.name] = self._shown(value.raw, value.type)[()]
         self.outcome.fields = {name: self._shown(store.value.raw, store.type) for name, store in outputs.items()}
+        self.outcome.edges = {name: column.value.raw for name, column in states.items()}
         return self.outcome
 
     def block(self, block: t.Block, selected: Array, env: Env) -> Env:
@@ -231,8 +235,12 @@ class _Machine:
                 env[statement.name] = definite(convert(value, type_), self.precision)
             case t.Let():
                 env[statement.name] = definite(self.evaluator.eval(statement.value, GRAPH_LEVEL, env), self.precision)
+            case t.EdgeState():
+                self._edge_state(statement, env)
             case t.Gather():
                 self._gather(statement, selected, env)
+            case t.Apply(domain=t.Domain() as domain):
+                self._apply_edges(statement, domain, selected, env)
             case t.Apply():
                 self._apply(statement, selected, env)
             case t.Where():
@@ -291,6 +299,37 @@ class _Machine:
         for store, part in zip(stores, parts, strict=True):
             assert isinstance(store, Store)
             store.value = put(store.value, selected, spread(convert(part, store.type), len(selected)))
+
+    def _edge_state(self, statement: t.EdgeState, env: Env) -> None:
+        """Give every edge its start value; `self` is the head of the edge."""
+        type_ = declared(statement.type, self.precision)
+        rows = Rows(self.graph.m, self.graph.dst, {}, np.arange(self.graph.m))
+        assert statement.init is not None
+        for name in statement.names:
+            value = spread(convert(self.evaluator.eval(statement.init, rows, env), type_), self.graph.m)
+            counts = Store(I64, zeros(I64, self.graph.n))
+            env[name], env[f"rows of {name}"] = Column(type_, value, counts), counts
+
+    def _apply_edges(self, statement: t.Apply, domain: t.Domain, selected: Array, env: Env) -> None:
+        """Write the values of all in-edges of the selected vertices at once, from the values before the statement."""
+        column = env[statement.target.names[0]]
+        assert isinstance(column, Column)
+        assert column.rows is not None
+        at = np.flatnonzero(np.isin(self.graph.dst, selected))
+        rows = Rows(len(at), self.graph.dst[at], {domain.name: self.graph.src[at]}, at)
+        value = self.evaluator.eval(statement.value, rows, env)
+        if statement.op != "=":
+            before = self.evaluator.eval(t.Name(statement.span, statement.target.names[0]), rows, env)
+            value = ops.binary(statement.op[:-1], before, value, self.precision)
+        new, old = spread(convert(value, column.type), len(at)).raw, column.value.raw[at]
+        if statement.cond is not None:
+            new = np.where(ops.truth(self.evaluator.eval(statement.cond, rows, env)), new, old)
+        after = column.value.raw.copy()
+        after[at] = new
+        column.value = Value(column.type, after)
+        counts = column.rows.value.raw.copy()
+        counts[np.unique(rows.own[ops.differs(new, old)] if rows.own is not None else at[:0])] += 1
+        column.rows.value = Value(I64, counts)
 
     def _sweep(self, statement: t.Sweep, selected: Array, env: Env) -> None:
         store = env[statement.field]

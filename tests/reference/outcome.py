@@ -39,12 +39,14 @@ class Outcome:
     Attributes:
         fields: name -> array [n] or [n, k], vertices as dense numbers with -1 for `none`.
         globals: name -> NumPy scalar.
+        edges: name -> array [m] of each edge state, in the order of the stored edges.
         loops: every execution of a loop with counted rounds, in order of entry.
     """
 
     fields: dict[str, Array]
     globals: dict[str, Any]
     loops: list[LoopRun]
+    edges: dict[str, Array] = field(default_factory=dict)
 
     @property
     def rounds(self) -> list[int]:

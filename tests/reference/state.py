@@ -47,10 +47,15 @@ def read(value: Value, type_: Type) -> Value:
 
 @dataclass(eq=False)
 class Column:
-    """An edge field: one value per stored edge."""
+    """An edge field or an edge state: one value per stored edge.
+
+    Attributes:
+        rows: For an edge state, a field that counts the statements that changed a value of an edge into the vertex.
+    """
 
     type: Type
     value: Value
+    rows: Store | None = None
 
 
 Binding = Value | Store | Column

@@ -9,6 +9,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from tests.sample import sampled
 from vlang import Graph, GraphError, load
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "communities"
@@ -22,7 +23,7 @@ NETWORKS = {
 }
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("name", sampled(NETWORKS, ["karate", "planted", "caveman"]))
 def test_louvain_is_as_good_as_networkx(name: str) -> None:
     """Louvain reaches the modularity of NetworkX. The test compares the best of three seeds of each implementation."""
     made = nx.convert_node_labels_to_integers(NETWORKS[name]())

@@ -12,8 +12,8 @@ import pytest
 
 from tests.cpu.compare import assert_as_interpreted, engine_run, interpreted
 from tests.reference.cases import Case, simple_graph
-from tests.reference.graph import Array, RefGraph
-from tests.reference.graphs import family
+from tests.reference.graph import Array, RefGraph, ref_graph
+from tests.reference.graphs import family, to_graph
 from tests.reference.special import mix
 from vlang import Program, Result, load
 
@@ -108,8 +108,33 @@ def check_articulation(graph: RefGraph, params: dict[str, Any], result: Result) 
         seen |= found
 
 
-CHECKS = {"articulation": check_articulation, "bidirectional": check_bidirectional, "salsa": check_salsa,
-          "simrank": check_simrank, "sir": check_sir}  # fmt: skip
+def _mrf(graph: RefGraph) -> Case:
+    """Return the inputs of `marginals`: weights of the two states, and weak couplings, equal in both directions."""
+    low, high = np.minimum(graph.src, graph.dst), np.maximum(graph.src, graph.dst)
+    keep = (0.4 + (31 * low + 17 * high) % 61 / 300).astype(np.float32)
+    share = (np.arange(graph.n) * 7 % 15 + 1).astype(np.float32) / 16
+    return Case(graph.with_columns(keep=keep), {}, {"prior": np.stack([share, 1 - share], axis=1)})
+
+
+def check_marginals(graph: RefGraph, params: dict[str, Any], result: Result) -> None:
+    """Compare with messages of probabilities, one matrix for each edge, in f64."""
+    prior = _mrf(graph).fields["prior"].astype(np.float64)
+    keep = np.asarray(graph.columns["keep"], np.float64)[:, None]
+    opposite, proper = graph.opposites(), graph.src != graph.dst
+    heard = np.full((graph.m, 2), 0.5)
+    for _ in range(400):
+        belief = np.log(prior)
+        np.add.at(belief, graph.dst, np.log(heard))
+        sent = np.exp(belief[graph.src] - np.log(heard[opposite]))
+        sent = keep * sent + (1 - keep) * sent[:, ::-1]
+        heard = np.where(proper[:, None], sent / sent.sum(axis=1, keepdims=True), 0.5)
+    belief = np.log(prior)
+    np.add.at(belief, graph.dst, np.log(heard))
+    np.testing.assert_allclose(result["second"], 1 / (1 + np.exp(belief[:, 0] - belief[:, 1])), atol=2e-4)
+
+
+CHECKS = {"articulation": check_articulation, "bidirectional": check_bidirectional, "marginals": check_marginals,
+          "salsa": check_salsa, "simrank": check_simrank, "sir": check_sir}  # fmt: skip
 INPUTS: dict[str, dict[str, Any]] = {"sir": {"start": [0, 3]}, "simrank": {"source": 2}, "bidirectional": ENDS}
 
 
@@ -125,8 +150,28 @@ def test_on_families(name: str) -> None:
         params = INPUTS.get(name, {})
         if params and graph.n < 5:
             continue
-        given = Case(graph, params)
+        if name == "marginals":
+            graph = _mrf(family(shape, directed=False)).graph
+        given = _mrf(graph) if name == "marginals" else Case(graph, params)
         result = engine_run(program(name), given)
         assert_as_interpreted(program(name), given, result, interpreted(program(name), given),
-                              same_rounds=name != "salsa")
+                              same_rounds=name not in ("salsa", "marginals"))
         CHECKS[name](graph, params, result)
+
+
+def test_marginals_of_trees_are_exact() -> None:
+    """Compare with the sum over all states of forests with up to 11 vertices, with strong couplings."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        n = 11 - seed
+        edges = [(int(rng.integers(v)), v) for v in range(1, n) if rng.random() < 0.9]
+        graph = ref_graph(n, edges, directed=False, keep=rng.uniform(0.05, 0.95, len(edges)).astype(np.float32))
+        prior = rng.uniform(0.05, 1, (n, 2)).astype(np.float32)
+        states = (np.arange(1 << n)[:, None] >> np.arange(n)) & 1
+        weight = np.prod(prior.astype(np.float64)[np.arange(n), states], axis=1)
+        for (u, v), keep in zip(edges, graph.columns["keep"].astype(np.float64)):
+            weight *= np.where(states[:, u] == states[:, v], keep, 1 - keep)
+        expected = (weight[:, None] * states).sum(axis=0) / weight.sum()
+        result = program("marginals")(to_graph(graph), prior=prior)
+        np.testing.assert_allclose(result["second"], expected, atol=2e-5, err_msg=f"seed {seed}")
+        assert result.converged

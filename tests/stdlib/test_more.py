@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.cpu.compare import assert_as_interpreted, assert_cut_free, engine_run, interpreted
+from tests.cpu.compare import OF_LIBRARY, assert_as_interpreted, assert_cut_free, engine_run, interpreted
 from tests.reference.cases import MORE, STDLIB, Case, case
 from tests.reference.graph import RefGraph, ref_graph
 from tests.reference.graphs import FAMILIES, family
@@ -63,7 +63,7 @@ def test_on_families(name: str) -> None:
         given = case(name, graph)
         if given is None:
             continue
-        result = assert_cut_free(program(name), given)
+        result = assert_cut_free(program(name), given, OF_LIBRARY)
         outcome = interpreted(program(name), given)
         assert_as_interpreted(program(name), given, result, outcome, same_rounds=name not in UNTIL)
         MORE_VERIFIERS[name](given.graph, given.params, outputs(result))

@@ -7,6 +7,7 @@ import pytest
 from tests.cpu.compare import assert_as_interpreted
 from tests.cuda.emulation.emulated import needs_compiler
 from tests.cuda.runs import expected, given, program, run
+from tests.sample import sampled
 from vlang import BindError
 
 pytestmark = needs_compiler
@@ -19,7 +20,7 @@ REFUSED = {"smooth"}
 """Programs that their policy does not run."""
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sampled(NAMES, NAMES[::2]))
 def test_as_interpreted(name: str) -> None:
     case = given(name, "messy")
     assert case is not None

@@ -170,6 +170,8 @@ def _step(step: StageSpec | ScalarSpec) -> str:
     if step.written:
         buffers = {name: "two buffers" if name in step.swaps else "one buffer" for name in step.written}
         parts.append("writes " + ", ".join(f"{name} ({how})" for name, how in buffers.items()))
+    if step.stores:
+        parts.append(f"writes {', '.join(step.stores)} at the edges (two buffers)")
     return "; ".join(parts)
 
 

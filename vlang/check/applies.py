@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from vlang.check.edge_states import at_edges, refused_domain, unreduced, without_edges
 from vlang.check.expressions import Expressions
 from vlang.check.names import SPOKEN, unknown
 from vlang.check.reduce import over_edges, word_for
@@ -22,7 +23,7 @@ __all__ = ["apply"]
 _UPDATES = {"+=": "sum", "-=": "sum", "*=": "prod", "|=": "bitor", "&=": "bitand", "^=": "bitxor"}
 
 
-def apply(x: Expressions, item: t.Apply, at: Sight, sweep: t.Sweep | None) -> None:
+def apply(x: Expressions, item: t.Apply, at: Sight, sweep: t.Sweep | None, where: t.Where | None) -> None:
     """Check an `apply`, or an assignment without the word `apply`.
 
     Args:
@@ -30,7 +31,13 @@ def apply(x: Expressions, item: t.Apply, at: Sight, sweep: t.Sweep | None) -> No
         item: the statement.
         at: the context of its expressions.
         sweep: the innermost sweep around it; None if there is none.
+        where: the innermost `where` around it; None if there is none.
     """
+    state = at.scope.find(item.target.names[0])
+    if state is not None and state.kind == "state" and item.domain is not None and not item.target.many \
+            and item.target.owner is None:
+        _state(x, item, state, at, refused_domain(x.run, item, where, sweep))
+        return
     if item.target.owner is not None:
         _foreign(x, item, at)
         return
@@ -43,9 +50,8 @@ def apply(x: Expressions, item: t.Apply, at: Sight, sweep: t.Sweep | None) -> No
         _no_apply(x, item, at)
         return
     symbols = _targets(x, item, at, sweep)
-    if not item.keyword and symbols is not None:
-        x.run.report(Code.MISSING_APPLY, f"only `apply` writes `{item.target.names[0]}`", item.span, "no `apply` here",
-                     write=f"apply {rewrite.one_line(x.run.text(item))}")
+    if symbols is not None:
+        _keyword(x, item)
     value = x.value(item.value, at)
     if symbols is None:
         return
@@ -54,6 +60,32 @@ def apply(x: Expressions, item: t.Apply, at: Sight, sweep: t.Sweep | None) -> No
     if at.loop is not None:
         for symbol in symbols:
             at.loop.applied.setdefault(symbol, item)
+
+
+def _keyword(x: Expressions, item: t.Apply) -> None:
+    """Report a write without the word `apply`."""
+    if not item.keyword:
+        x.run.report(Code.MISSING_APPLY, f"only `apply` writes `{item.target.names[0]}`", item.span, "no `apply` here",
+                     write=f"apply {rewrite.one_line(x.run.text(item))}")
+
+
+def _state(x: Expressions, item: t.Apply, state: Symbol, at: Sight, refused: bool) -> None:
+    """Check a write of an edge state.
+
+    Args:
+        refused: whether a problem with its edges has been reported.
+    """
+    if refused or not unreduced(x.run, item, item.value):
+        return
+    _keyword(x, item)
+    inner = at_edges(x.run, item, at)
+    value = x.value(item.value, inner)
+    if item.cond is not None and unreduced(x.run, item, item.cond):
+        x.condition(item.cond, inner, "`if`")
+    _fits(x, item, (state,), value.type, inner)
+    x.run.targets[item.target] = (state,)
+    if at.loop is not None:
+        at.loop.applied.setdefault(state, item)
 
 
 def _is_field(item: t.Apply, at: Sight) -> bool:
@@ -87,7 +119,9 @@ def _targets(x: Expressions, item: t.Apply, at: Sight, sweep: t.Sweep | None) ->
         if symbol is None:
             unknown(run, t.Name(span, name), name, span, at)
         elif symbol.kind == "edge":
-            _edge_write(run, symbol, span)
+            _edge_write(run, symbol, span, item)
+        elif symbol.kind == "state":
+            without_edges(run, item, symbol, span)
         elif symbol.kind != "field":
             run.report(Code.NOT_A_FIELD, f"`{name}` is {SPOKEN[symbol.kind]}: only vertex fields can be applied", span,
                        notes=run.note(symbol, "declared here"),
@@ -104,20 +138,20 @@ def _targets(x: Expressions, item: t.Apply, at: Sight, sweep: t.Sweep | None) ->
     return tuple(found) if len(found) == len(item.target.names) else None
 
 
-def _edge_write(run: Run, symbol: Symbol, span: t.Span) -> None:
-    """Report a write to an edge field, and propose a vertex field: no edge keeps state (docs/internals/edge-state.md).
-    """
-    decl = symbol.decl
+def _edge_write(run: Run, symbol: Symbol, span: t.Span, item: t.Apply) -> None:
+    """Report a write to an edge field, and propose an edge state, or a vertex field where the statement has no edge."""
+    decl, edges = symbol.decl, item.domain is not None and over_edges(item.domain)
     write = ""
     if isinstance(decl, t.EdgeField) and len(decl.names) == 1 and symbol.type is not None:
         text = rewrite.one_line(run.text(decl)).strip()
-        write = "vertex " + text.removeprefix("edge").strip() + \
+        write = ("edge state " if edges else "vertex ") + text.removeprefix("edge").strip() + \
             ("" if decl.init is not None else f" = {zero(symbol.type)}")
+    kept = "an edge state keeps a value for each edge:" if edges else \
+        "a vertex field keeps a value for each vertex, and an edge state one for each edge, which " \
+        "`apply ... for u -> self` writes:"
     run.report(Code.EDGE_WRITE, f"`{symbol.name}` is an edge field: edge fields are read-only", span,
                notes=run.note(symbol, "declared as an edge field here"),
-               help="no edge keeps a value that changes; a gather can compute one from both ends, as `x - u.x`, and a "
-                    "vertex field keeps one for each vertex:" if write else
-                    "no edge keeps a value that changes; a gather can compute one from both ends, as `x - u.x`",
+               help=f"edge fields come with the graph; {kept if write else kept.removesuffix(':')}",
                write=write or (), replaces=decl.span if write and decl is not None else None)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from vlang.check import names
 from vlang.check.changes import change, changed, old
+from vlang.check.edge_states import reversed_state
 from vlang.check.foreign.foreign_calls import foreign_call
 from vlang.check.foreign.foreign_names import NEIGHBOURS
 from vlang.check.numbers import NUMBERS, Rule, types_of, wrong
@@ -44,6 +46,9 @@ def call(x: Expressions, node: t.Call, at: Sight) -> Value:
         return _contained(x, node, at)
     if misplaced_edge(x, node):
         return Value(None)
+    opposite = reversed_state(x.run, node, at)
+    if opposite is not None:
+        return opposite
     if node.name in SPECIAL:
         return SPECIAL[node.name](x, node, at)
     field = at.scope.find(node.name)
@@ -63,7 +68,7 @@ def call(x: Expressions, node: t.Call, at: Sight) -> Value:
     if rule is None:
         _unknown(x, node, args, at)
         return joined(None, *args)
-    if not _counted(x, node, least, most):
+    if not _counted(x, node, least, most, at):
         return joined(None, *args)
     return joined(rule(x, node, args, at) if known else None, *args)
 
@@ -108,13 +113,29 @@ def _takes(x: Expressions, name: str, args: list[Value], node: t.Call, at: Sight
     return fits
 
 
-def _counted(x: Expressions, node: t.Call, least: int, most: int) -> bool:
+def _counted(x: Expressions, node: t.Call, least: int, most: int, at: Sight) -> bool:
     count = len(node.args)
     if least <= count <= most:
         return True
     need = f"{least} argument{'s' if least != 1 else ''}" if least == most else f"at least {least} arguments"
-    x.run.report(Code.WRONG_TYPE, f"`{node.name}` takes {need}, not {count}", node.span)
+    drawn = node.name == "random" and at.highest > GRAPH
+    x.run.report(Code.WRONG_TYPE, f"`{node.name}` takes {need}, not {count}", node.span,
+                 help="a number in [0, 1) that depends on a seed and on keys alone:" if drawn else (),
+                 write=f"random({_seed(x, node, at)}, self{_turn(at)})" if drawn else (),
+                 replaces=node.span if drawn else None)
     return False
+
+
+def _seed(x: Expressions, node: t.Call, at: Sight) -> str:
+    """The text of the seed to propose for a call of `random`: its argument, the parameter `seed`, or 1."""
+    if node.args:
+        return rewrite.one_line(x.run.text(node.args[0]))
+    return "seed" if at.scope.find("seed") is not None else "1"
+
+
+def _turn(at: Sight) -> str:
+    """The text of a key that differs between supersteps; "" outside of loops."""
+    return "" if at.loop is None else ", iteration"
 
 
 def _declared(x: Expressions, node: t.Call, symbol: Symbol, args: list[Value]) -> Type | None:
@@ -251,17 +272,19 @@ def _random(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type 
         if not (isinstance(type_, Scalar) and type_.integral) and (index == 0 or type_ != VERTEX):
             wrong(x, node, index, "an integer" if index == 0 else "a vertex, an integer or `edge`", type_)
             good = False
-    if good and at.highest > GRAPH and at.inside is None and all(v.level == GRAPH for v in args):
+    over = {None: ("vertex", "vertices", "self"), "edges": ("edge", "edges", "edge")}.get(at.inside)
+    if good and at.highest > GRAPH and over is not None and all(v.level == GRAPH for v in args):
         text = rewrite.one_line(x.run.text(node))
-        x.run.report(Code.SHARED_RANDOM, "this random number is the same for every vertex", node.span,
-                     "no argument differs between vertices", help="with the vertex as a further key:",
-                     write=f"{text[:-1]}, self)", replaces=node.span)
+        turn = "" if re.search(r"\biteration\b", text) else _turn(at)
+        x.run.report(Code.SHARED_RANDOM, f"this random number is the same for every {over[0]}", node.span,
+                     f"no argument differs between {over[1]}", help=f"with the {over[0]} as a further key:",
+                     write=f"{text[:-1]}, {over[2]}{turn})", replaces=node.span)
     return x.run.float if good else None
 
 
 def _position(x: Expressions, node: t.Call, at: Sight) -> Value:
     """The type and level of `position(v, S)`, where S names a parameter of type `vertices`."""
-    if not _counted(x, node, 2, 2):
+    if not _counted(x, node, 2, 2, at):
         return Value(None)
     vertex, group = x.fitting(node.args[0], at, VERTEX, "`position`"), _listed(x, node, node.args[1], "-1", at)
     known = vertex.type is not None and group.type is not None
@@ -323,7 +346,7 @@ def _contained(x: Expressions, node: t.Call, at: Sight) -> Value:
 
 def _length(x: Expressions, node: t.Call, at: Sight) -> Value:
     """Check `len(S)`, the number of vertices in a parameter."""
-    if not _counted(x, node, 1, 1):
+    if not _counted(x, node, 1, 1, at):
         return Value(None)
     group = _listed(x, node, node.args[0], "N", at)
     return Value(x.run.int if group.type is not None else None)

@@ -25,8 +25,20 @@ def old(x: Expressions, node: t.Call, at: Sight) -> Value:
 
 
 def changed(x: Expressions, node: t.Call, at: Sight) -> Value:
-    """The type and level of `changed(f)`: whether the field differs from its old value."""
-    value = _in_time(x, node, at)[1]
+    """The type and level of `changed(f)`: whether the field differs from its old value.
+
+    Reports it where no statement of the superstep has written the field before: it is false there.
+    """
+    symbol, value = _in_time(x, node, at)
+    loop = at.loop
+    if symbol is not None and loop is not None and at.place in ("gather", "apply", "where", "let") and \
+            symbol not in loop.applied and not _repeats(loop.node):
+        name = symbol.name
+        x.run.report(Code.MISPLACED_CHANGE, f"`{x.run.text(node)}` is always false here", node.span,
+                     f"no statement before this one writes `{name}` in this superstep",
+                     help=f"to test what changed in the superstep before, keep it in a field: `apply fresh = "
+                          f"changed({name})` after `{name}` is applied")
+        return Value(None)
     return Value(None if value.type is None else BOOL, value.level, value.cause)
 
 
@@ -65,6 +77,11 @@ def change(x: Expressions, node: t.Call, at: Sight) -> Value:
     else:
         return value
     return Value(None)
+
+
+def _repeats(loop: t.Repeat) -> bool:
+    """Whether a loop holds another loop, in which statements follow later statements."""
+    return any(isinstance(node, (t.Repeat, t.Sweep, t.ForVertices, t.ForRange)) for node in rewrite.inside(loop.block))
 
 
 def _in_time(x: Expressions, node: t.Call, at: Sight) -> tuple[Symbol | None, Value]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 
 from vlang.check.calls import FUNCTIONS, SPECIAL
+from vlang.check.edge_states import start_of, unreduced
 from vlang.check.expressions import Expressions
 from vlang.check.graphlevel import graph_level
 from vlang.check.numbers import NUMBERS
@@ -20,6 +21,7 @@ from vlang.syntax.codes import Code
 from vlang.syntax.constants import MOST, in_range, size_of, size_text
 from vlang.syntax.needs import need_of
 from vlang.types import (
+    F16,
     INTEGER,
     VERTEX,
     VERTICES,
@@ -205,6 +207,22 @@ class Declarations:
             self.x.fitting(item.init, Sight(scope, "edge", item), type_, f"`{item.names[0]}`")
         for name, span in zip(item.names, item.name_spans, strict=True):
             self.run.declare(scope, item, "edge", name, span, type_)
+
+    def edge_state(self, item: t.EdgeState, scope: Scope) -> None:
+        """Check and declare `edge state f: T = e`."""
+        type_ = self._allowed(item.type, "an edge state", Scalar)
+        if isinstance(type_, Scalar) and (type_ in (VERTEX, F16) or type_.named):
+            self.run.report(Code.WRONG_TYPE, f"an edge state cannot be {a(type_)}", item.type.span,
+                            help="edge states are numbers or bools")
+            type_ = None
+        if item.init is None:
+            self.run.report(Code.MISPLACED_DECLARATION, f"`{item.names[0]}` needs a start value", item.span,
+                            "an edge state does not come with the graph",
+                            write=f"{rewrite.one_line(self.run.text(item))} = {zero(type_)}")
+        elif unreduced(self.run, item, item.init):
+            self.x.fitting(item.init, start_of(scope, item), type_, f"`{item.names[0]}`")
+        for name, span in zip(item.names, item.name_spans, strict=True):
+            self.run.declare(scope, item, "state", name, span, type_)
 
     def global_value(self, item: t.GlobalValue, scope: Scope) -> None:
         """Check and declare `global g: T = e`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vlang.check.edge_states import read_state
 from vlang.check.foreign.foreign_names import foreign_name
 from vlang.check.reductions.over_groups import compared_with_own
 from vlang.check.tables.checked import Symbol
@@ -22,7 +23,8 @@ from vlang.types import CATEGORY, VERTEX, Scalar, Type
 __all__ = ["SPOKEN", "applied_symbol", "field_symbol", "read_member", "read_name", "read_self", "unknown"]
 
 SPOKEN = {
-    "parameter": "a parameter", "edge": "an edge field", "field": "a vertex field", "global": "a global",
+    "parameter": "a parameter", "edge": "an edge field", "state": "an edge state",
+    "field": "a vertex field", "global": "a global",
     "let": "a `let`", "accumulator": "an accumulator", "loop": "a loop variable", "function": "a function",
     "reduction": "a reduction", "neighbour": "a neighbour", "member": "a vertex", "argument": "an argument",
     "builtin": "predefined", "group": "the key of a group",
@@ -47,6 +49,8 @@ def read_name(run: Run, node: t.Name, at: Sight) -> Value:
         return Value(type_)
     if kind == "edge":
         return _edge_field(run, node, symbol, at)
+    if kind == "state":
+        return read_state(run, node, symbol, at)
     if kind == "group":
         return Value(type_, VERTEX_LEVEL, node)
     if kind == "neighbour":
@@ -230,7 +234,7 @@ def unknown(run: Run, node: t.Expr, name: str, span: t.Span, at: Sight) -> Value
                    help=f"on a line of its own, `require {name}` says that {NEEDS[name]}")
         return Value(None)
     advice = foreign_name(name)
-    if advice is not None:
+    if advice is not None and ("iteration" not in advice[1] or at.loop is not None):
         run.report(Code.UNKNOWN_NAME, f"unknown name `{name}`", span, help=advice[0] or (), write=advice[1] or ())
         return Value(None)
     whole = isinstance(at.item, t.Contract) and at.item.cond.span == span

@@ -40,6 +40,7 @@ class Around:
         loop: the innermost `repeat`; None if there is none.
         last: whether the statement is the last one of its block.
         sweep: the innermost `sweep`; None if there is none.
+        where: the innermost `where`; None if there is none.
     """
 
     scope: Scope
@@ -47,6 +48,7 @@ class Around:
     loop: Loop | None = None
     last: bool = False
     sweep: t.Sweep | None = None
+    where: t.Where | None = None
 
     def sight(self, place: str, item: t.Node) -> Sight:
         """The context of an expression in a statement of this block."""
@@ -59,7 +61,8 @@ class Statements:
     def __init__(self, x: Expressions, declarations: Declarations) -> None:
         self.x, self.run, self.declarations = x, x.run, declarations
         self._by_class: dict[type, Callable[[Any, Around], None]] = {
-            t.VertexField: self._vertex_field, t.EdgeField: self._edge_field, t.GlobalValue: self._global,
+            t.VertexField: self._vertex_field, t.EdgeField: self._edge_field, t.EdgeState: self._edge_state,
+            t.GlobalValue: self._global,
             t.Function: self._announced, t.Reduction: self._announced, t.Contract: self._contract,
             t.Gather: self._gather, t.Apply: self._apply, t.Let: self._let, t.Activate: self._activate,
             t.Where: self._where, t.Repeat: self._repeat, t.Sweep: self._sweep,
@@ -75,7 +78,8 @@ class Statements:
     def _block(self, block: t.Block, owner: t.Statement, around: Around, *, loop: Loop | None = None,
                sweep: t.Sweep | None = None, scope: Scope | None = None) -> None:
         inner = scope if scope is not None else Scope(around.scope)
-        self.items(block.items, Around(inner, owner, loop or around.loop, sweep=sweep or around.sweep))
+        where = owner if isinstance(owner, t.Where) else around.where
+        self.items(block.items, Around(inner, owner, loop or around.loop, sweep=sweep or around.sweep, where=where))
         inner.close()
 
     # -------------------------------------------------------------- declarations
@@ -97,6 +101,10 @@ class Statements:
     def _edge_field(self, item: t.EdgeField, around: Around) -> None:
         self._top_only(item, around, "edge")
         self.declarations.edge_field(item, around.scope)
+
+    def _edge_state(self, item: t.EdgeState, around: Around) -> None:
+        self._top_only(item, around, "edge state")
+        self.declarations.edge_state(item, around.scope)
 
     def _global(self, item: t.GlobalValue, around: Around) -> None:
         if not self._top_only(item, around, "global"):
@@ -162,7 +170,7 @@ class Statements:
                        write=new or (), replaces=item.value.span if new else None)
 
     def _apply(self, item: t.Apply, around: Around) -> None:
-        apply(self.x, item, around.sight("apply", item), around.sweep)
+        apply(self.x, item, around.sight("apply", item), around.sweep, around.where)
 
     def _let(self, item: t.Let, around: Around) -> None:
         at = around.sight("let", item)

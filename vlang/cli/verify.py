@@ -61,6 +61,9 @@ def _another_cut(
     for name in (*result.fields, *result.globals):
         if not _same_bits(np.asarray(result[name]), np.asarray(other[name])):
             raise InternalError(f"`{name}` of {program.name} differs between two cuts of the same run ({other_cut})")
+    for name, values in result.edge_states.items():
+        if not _same_bits(values, other.edge_states[name]):
+            raise InternalError(f"`{name}` of {program.name} differs between two cuts of the same run ({other_cut})")
     # The number of rounds is not always comparable: with updates in place it depends on the threads, a loop that finds
     # components (rule K) is one round, and in priority order (rule O) a round is a bucket.
     comparable = not options.get("asynchronous") and \

@@ -12,6 +12,7 @@ WORD_HELP = {
     "program": "`program name(parameters)`: the header, above everything else",
     "vertex": "`vertex f: T = e`: one value per vertex. As a type: a vertex, or `none`",
     "edge": "`edge f: T = e`: a property of the edges, read-only; `e` is for graphs that have none",
+    "state": "`edge state f: T = e`: one value for each edge, written by `apply f = e for u -> self`",
     "vertices": "all vertices (`for v in vertices`). As the type of a parameter: a list of vertices",
     "global": "`global g: T = e`: one value for the whole graph, an output",
     "fn": "`fn f(x: T): T = e`: a function, inlined where it is called",

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from vlang.ir.forms import forms as f
 from vlang.ir.stages import Stage
-from vlang.runtime.plan.derived import COMMON, ORDINAL, PLACE
+from vlang.runtime.plan.derived import COMMON, OPPOSITE, ORDINAL, PLACE
 from vlang.types import U32
 
 __all__ = ["with_derived"]
@@ -26,6 +26,8 @@ def with_derived(stage: Stage, present: Mapping[str, str]) -> tuple[Stage, Mappi
         present: for each edge column that the graph has, its name and its stored type. `present` has ORDINAL and PLACE
             only if the run needs ordinals of parallel edges.
     """
+    if any(e.opposite for g in stage.gathers for e in f.walk(g.reduce) if isinstance(e, f.EdgeState)):
+        present = {**present, OPPOSITE: "u32"}
     gathers = tuple(replace(g, reduce=_reduce(g.reduce, present)) if _asks(g.reduce) else g for g in stage.gathers)
     if gathers == stage.gathers:
         return stage, present

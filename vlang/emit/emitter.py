@@ -34,6 +34,7 @@ from vlang.runtime.plan.plan import (
     Plan,
     ScalarSpec,
     StageSpec,
+    StateSpec,
     Step,
     SweepSpec,
     level_slot,
@@ -164,7 +165,8 @@ class _Emitter:
             arrays=tuple(self.frame.arrays.values()), steps=tuple(steps),
             globals=tuple((g.name, str(g.type)) for g in self.program.globals), defaults=dict(defaults),
             faults=tuple(self.frame.faults.values()), scattered=frozenset(self.frame.scattered),
-            far=dict(self.frame.far),
+            far=dict(self.frame.far), pointers=dict(self.frame.pointers),
+            states=tuple(StateSpec(s.name, stored_as(s.type), str(s.type)) for s in self.program.states),
         )
 
     def _scalar(self, name: str, kind: str, value: f.Expr, span: Span, times: Times = _NOW) -> ScalarSpec:
@@ -243,7 +245,7 @@ class _Emitter:
                 text.kernels["fused"], (), not writer.structures,
                 writer.messages_to_come() if fuses.sender == stage.name else ()),
             near=tuple(sorted(slot for slot in writer.env.near if not slot.startswith(("next:", "pushed:")))),
-            arrays=writer.env.arrays,
+            arrays=writer.env.arrays, stores=writer.stores,
         )
 
     def _by_level(self, stage: Stage, swept: ir.Sweep) -> Levelled | None:

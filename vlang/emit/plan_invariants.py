@@ -26,7 +26,7 @@ from vlang.runtime.plan.plan import (
 __all__ = ["PLAN_RULES", "assert_plan"]
 
 _DTYPES = re.compile(r"[iu](8|16|32|64)|f(32|64)")
-_LENGTHS = re.compile(r"vertices|segments:(in|out|both|pointing:\w+)|blocks|blocked|pushed|later|one|set:\w+")
+_LENGTHS = re.compile(r"vertices|segments:(in|out|both|pointing:\w+)|edges|blocks|blocked|pushed|later|one|set:\w+")
 
 
 def assert_plan(plan: Plan) -> None:

@@ -199,21 +199,20 @@ def _inside(node: Node) -> Iterator[Node]:
 # --------------------------------------------------------------------------------------------------------- rules
 def _twice(program: f.Program) -> Iterator[str]:
     """Names with two meanings. The initializer of a field or `global` has the same name, and does not count."""
-    names = [param.name for param in program.params] + [edge.name for edge in program.edges]
-    names += [decl.name for decl in program.fields] + [decl.name for decl in program.globals]
-    names += [reduction.name for reduction in program.reductions]
+    names = [decl.name for decls in (program.params, program.edges, program.states, program.fields, program.globals,
+                                     program.reductions) for decl in decls]
     names += [s.name for s in statements(program.body) if isinstance(s, (f.Gather, f.Let, f.ForVertices, f.ForRange))]
     yield from sorted({name for name in names if names.count(name) > 1})
 
 
 def _undeclared(program: f.Program) -> Iterator[str]:
     fields: dict[str, Type] = {decl.name: decl.type for decl in program.fields}
-    edges: dict[str, Type] = {decl.name: decl.type for decl in program.edges}
+    edges, states = ({decl.name: decl.type for decl in decls} for decls in (program.edges, program.states))
     for node in nodes(program):
         expr = node.expr
-        if isinstance(expr, f.Field) and fields.get(expr.name) != expr.type:
-            yield str(node)
-        if isinstance(expr, f.EdgeValue) and edges.get(expr.name) != expr.type:
+        known = fields if isinstance(expr, f.Field) else edges if isinstance(expr, f.EdgeValue) else states
+        type_ = expr.value.type if isinstance(expr, f.Keep) else expr.type
+        if isinstance(expr, f.Field | f.EdgeValue | f.EdgeState | f.Keep) and known.get(expr.name) != type_:
             yield str(node)
 
 
@@ -233,7 +232,7 @@ def _of_others(program: f.Program) -> Iterator[str]:
     for node in nodes(program):
         expr = node.expr
         of = expr.of if isinstance(expr, (f.Field, f.Degree, f.Vertex)) else None
-        if node.level != "edge" and (of == "other" or isinstance(expr, f.EdgeValue)):
+        if node.level != "edge" and (of == "other" or isinstance(expr, f.EdgeValue | f.EdgeState)):
             yield str(node)
         if node.level == "graph" and (of == "self" or isinstance(expr, f.Accumulator)):
             yield str(node)
@@ -299,6 +298,13 @@ def _grouped(program: f.Program) -> Iterator[str]:
             outer = reduce is not None and node.level == "vertex" and reduce.group == expr.name
             if not outer or reduce is None or reduce.key is None or reduce.key.type != expr.type:
                 yield str(node)
+
+
+def _kept(program: f.Program) -> Iterator[str]:
+    for node in [node for node in nodes(program) if isinstance(node.expr, f.EdgeState | f.Keep)]:
+        over, whole = node.reduce, isinstance(node.expr, f.Keep)
+        if over is None or over.domain.kind not in ("in", "group") or (whole and over.body is not node.expr):
+            yield str(node)
 
 
 def _is_pointer(key: f.Expr | None) -> bool:
@@ -385,6 +391,7 @@ PROGRAM_RULES: tuple[Rule[f.Program], ...] = (
          "vertex; no other reduction has a pointer.", _pointing),
     Rule("A grouped gather has a key for each edge, which its body and the condition of its groups read as the key of "
          "the group.", _grouped),
+    Rule("The value of an edge is read over in-edges, and stored by a gather over them that does nothing else.", _kept),
     Rule("A set that is named is a parameter of type vertices, and only reductions over a set name one.", _sets),
     Rule("A field that is written is declared.", _written),
     Rule("A field has one initializer, unless the caller must pass it, and a `global` has one value.", _begun),

@@ -15,7 +15,7 @@ from vlang.ir.lowering.naming import Names
 from vlang.syntax import tree as t
 from vlang.syntax.needs import need_of
 from vlang.syntax.tree import Span
-from vlang.types import BOOL, I64, Matrix, Scalar, Tuple, Type
+from vlang.types import BOOL, I64, Matrix, Scalar, Tuple, Type, scalar_named
 
 __all__ = ["lower"]
 
@@ -36,6 +36,7 @@ class _Lowering:
         self._x = Expressions(checked, self._names)
         self._params: list[f.ParamDecl] = []
         self._edges: list[f.EdgeDecl] = []
+        self._states: dict[str, f.StateDecl] = {}
         self._fields: list[f.FieldDecl] = []
         self._globals: list[f.GlobalDecl] = []
         self._reductions: list[f.UserReduction] = []
@@ -55,12 +56,13 @@ class _Lowering:
             fields=tuple(self._fields), globals=tuple(self._globals), reductions=tuple(self._reductions),
             requires=tuple(self._requires), needs=tuple(self._needs), body=body, source=file.text,
             filename=file.filename, names=self._names.origin, precision=self._checked.precision, later=self._later,
+            states=tuple(self._states.values()),
         )  # fmt: skip
 
     def _reserve(self, items: Iterable[t.Statement]) -> None:
         """Reserve the names of outputs, so that a local name in an earlier loop cannot take the name of an output."""
         for item in items:
-            if isinstance(item, (t.VertexField, t.EdgeField, t.GlobalValue, t.Reduction)):
+            if isinstance(item, (t.VertexField, t.EdgeField, t.EdgeState, t.GlobalValue, t.Reduction)):
                 for symbol in self._symbols(item):
                     if symbol.kind != "argument":
                         self._names.declare(symbol)
@@ -86,6 +88,47 @@ class _Lowering:
             assert isinstance(type_, Scalar)
             default = None if node.init is None else self._x.typed(node.init, type_)
             self._edges.append(f.EdgeDecl(self._names.unique[symbol], type_, default, node.span))
+
+    def _edge_states(self, node: t.EdgeState) -> list[f.Statement]:
+        """Declare edge states, each with its field `rows`, and compute the start values of all edges."""
+        assert node.init is not None
+        found: list[f.Statement] = []
+        for symbol in self._symbols(node):
+            type_, name = self._x.symbol_type(symbol), self._names.unique[symbol]
+            assert isinstance(type_, Scalar)
+            rows = self._names.declare(Symbol("field", symbol.name, self._int, node), self._int, f"{name}_rows")
+            begun = self._names.declare(Symbol("accumulator", symbol.name, self._int, node), self._int, f"{name}_begun")
+            self._states[name] = f.StateDecl(name, type_, rows, node.span)
+            self._fields.append(f.FieldDecl(rows, self._int, False, False, node.span))
+            found.append(f.InitField(node.span, rows, f.Const(self._int, 0)))
+            found.append(self._keeping(node.span, begun, name, self._x.typed(node.init, type_)))
+        return found
+
+    def _keeping(self, span: Span, gather: str, name: str, value: f.Expr) -> f.Gather:
+        """The gather that stores a value at each in-edge, and counts the values that differ from the old ones."""
+        body = f.Keep(BOOL, name, value, span=span)
+        return f.Gather(span, gather, f.Reduce(self._int, "count", body, f.Domain("in"), None, None, span=span))
+
+    @property
+    def _int(self) -> Scalar:
+        return scalar_named("int", self._checked.precision)
+
+    def _apply_edges(self, node: t.Apply) -> list[f.Statement]:
+        """A write of an edge state: a gather that stores, and a write of the field `rows` where a value has changed."""
+        (symbol,) = self._checked.targets[node.target]
+        state = self._states[self._names.unique[symbol]]
+        old: f.Expr = f.EdgeState(state.type, state.name, span=node.target.span)
+        value = self._x.typed(node.value, state.type) if node.op == "=" else \
+            self._x.updated(node.op[:-1], old, node.value, state.type)
+        if node.cond is not None:
+            value = f.Op(state.type, "select", (self._x.typed(node.cond, BOOL), value, old))
+        count = Symbol("accumulator", symbol.name, self._int, node)
+        gather = self._keeping(node.span, self._names.declare(count, self._int, f"{state.name}_changed"), state.name,
+                               value)
+        changed = f.Op(BOOL, "ne", (f.Accumulator(self._int, gather.name), f.Const(self._int, 0)))
+        rows: f.Expr = f.Field(self._int, state.rows, "self")
+        more = f.Op(self._int, "wrapadd", (rows, f.Op(self._int, "cast", (changed,))))
+        return [gather, f.Apply(node.span, (state.rows,), more)]
 
     def _vertex_fields(self, node: t.VertexField, top: bool) -> list[f.Statement]:
         found: list[f.Statement] = []
@@ -171,6 +214,10 @@ class _Lowering:
             return self._vertex_fields(node, top)
         if isinstance(node, t.EdgeField):
             self._edge_fields(node)
+        elif isinstance(node, t.EdgeState):
+            return self._edge_states(node)
+        elif isinstance(node, t.Apply) and node.domain is not None:
+            return self._apply_edges(node)
         elif isinstance(node, t.Reduction):
             self._reduction(node)
         elif isinstance(node, t.Contract):

@@ -38,6 +38,8 @@ def program_text(program: f.Program) -> str:
 def _declarations(program: f.Program) -> list[str]:
     lines = [f"edge {edge.name}: {type_text(edge.type)}"
              + (f" = {expression(edge.default)}" if edge.default else "    # from the graph") for edge in program.edges]
+    lines += [f"edge state {state.name}: {type_text(state.type)}    # {state.rows} counts its changes in a row"
+              for state in program.states]
     for field in program.fields:
         note = "output" if field.output else "local to its block"
         note += ", given by the caller" if field.required else ""

@@ -46,9 +46,11 @@ def _by_state(scope: LoopScope, loop: LoopFacts) -> bool:
     """Whether a superstep depends on nothing but the fields and values at its start.
 
     Therefore the superstep must not depend on its number, on what was sent in earlier supersteps, on fields declared in
-    its own block, or on loops inside it.
+    its own block, on edge states, or on loops inside it.
     """
     if loop.reads_iteration or scope.inner is not None or scope.local:
+        return False
+    if any(gather.keeps or gather.states for gather in scope.gathers.values()):  # a new run starts with other values
         return False
     ends = {id(loop.loop.until), id(None if loop.loop.activate is None else loop.loop.activate.cond)}
     inside = (expr for statement in statements((loop.loop,)) for expr in expressions(statement) if id(expr) not in ends)

@@ -177,6 +177,9 @@ class _Packer:
             return False
         if now.gathers and (now.domain != gather.reduce.over or now.guard != guard):
             return False
+        kept = {one.keeps for one in now.gathers if one.keeps}
+        if kept & (gather.states | {gather.keeps}):  # the statement sees, or replaces, the values of the open pass
+            return False
         reads = set()
         for expr in f.walk(gather.reduce):
             if isinstance(expr, (f.Field, f.Accumulator)):

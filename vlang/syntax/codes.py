@@ -56,8 +56,8 @@ class Code(StrEnum):
     WRONG_TYPE = ("V106", "the wrong type",
                   "The value does not have the type, or the number of parts, that its place needs.",
                   "gather near = min(u + weight for u -> self)")
-    EDGE_WRITE = ("V107", "write to an edge field",
-                  "Edge fields are read-only; what changes is kept in vertex fields.",
+    EDGE_WRITE = ("V107", "a wrong write to edges",
+                  "Edge fields are read-only; an edge state is written by `apply f = e for u -> self`.",
                   "apply weight = near")
     NOT_A_VERTEX = ("V108", "`.` on something that is no vertex",
                     "A field is read of a neighbour, of the vertex of a reduction, or of a vertex that a field holds.",

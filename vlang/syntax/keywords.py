@@ -16,6 +16,7 @@ TYPE_NAMES = frozenset({
 NAMED_TYPES = frozenset({"category", "date", "time"})
 DECLARING = frozenset({
     "program", "vertex", "edge", "vertices", "global", "fn", "reduction", "identity", "require", "default", "const",
+    "state",
 })
 ACTING = frozenset({"gather", "apply", "let", "activate", "when"})
 LOOPING = frozenset({
@@ -29,6 +30,7 @@ WORDS = TYPE_NAMES | NAMED_TYPES | DECLARING | ACTING | LOOPING | OPERATING | VA
 
 CONTEXTUAL = frozenset({
     "identity", "default", "when", "until", "times", "at", "most", "up", "down", "from", "to", "by", "weight", "const",
+    "state",
     *NAMED_TYPES,
 })
 """Words with a meaning at one place of a statement, where no name can stand; everywhere else they are names."""

@@ -32,7 +32,7 @@ def _declared(file: t.File) -> Iterator[str]:
     """The names of the parameters, and the names declared at the top level of the program."""
     yield from (param.name for param in file.params)
     for item in file.items:
-        if isinstance(item, (t.VertexField, t.EdgeField)):
+        if isinstance(item, (t.VertexField, t.EdgeField, t.EdgeState)):
             yield from item.names
         elif isinstance(item, (t.GlobalValue, t.Function, t.Reduction, t.Gather, t.Let)):
             yield item.name

@@ -105,6 +105,10 @@ class _Build(Transformer[Token, Any]):
         names = kids[0]
         return t.EdgeField(self._span(meta), tuple(map(str, names)), tuple(map(self._token, names)), kids[1], kids[2])
 
+    def edge_state(self, meta: Any, kids: list[Any]) -> t.EdgeState:
+        _, names, type_, init = kids
+        return t.EdgeState(self._span(meta), tuple(map(str, names)), tuple(map(self._token, names)), type_, init)
+
     def global_value(self, meta: Any, kids: list[Any]) -> t.GlobalValue:
         return t.GlobalValue(self._span(meta), str(kids[0]), self._token(kids[0]), kids[1], kids[2])
 

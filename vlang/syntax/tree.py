@@ -35,7 +35,7 @@ from vlang.syntax.expression_tree import (
 
 __all__ = [
     "CONTAINED", "Activate", "Apply", "Binary", "Block", "Call", "Compare", "Conditional", "Contract", "Domain",
-    "EdgeField", "EdgeKey", "Expr", "File", "ForRange", "ForVertices", "Function", "Gather", "GlobalValue",
+    "EdgeField", "EdgeKey", "EdgeState", "Expr", "File", "ForRange", "ForVertices", "Function", "Gather", "GlobalValue",
     "Grouping", "Index", "Let", "Limit", "Literal", "Logical", "Member", "Name", "Node", "Param",
     "Reduce", "Reduction", "Repeat", "Self", "Span", "Statement", "Sweep", "Target", "TupleExpr",
     "TypeExpr", "Unary", "VectorExpr", "VertexField", "Where",
@@ -104,6 +104,23 @@ class EdgeField(Statement):
         name_spans: the place of each name.
         type: the type of the fields.
         init: the default of the fields; None for columns that the graph must have.
+    """
+
+    names: tuple[str, ...]
+    name_spans: tuple[Span, ...]
+    type: TypeExpr
+    init: Expr | None
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeState(Statement):
+    """`edge state a, b: T = e`.
+
+    Attributes:
+        names: the names of the edge states, one or more.
+        name_spans: the place of each name.
+        type: the type of their values.
+        init: the start value of every edge; None if it is left out, which is a mistake.
     """
 
     names: tuple[str, ...]
@@ -220,16 +237,18 @@ class Gather(Statement):
 
 @dataclass(frozen=True, eq=False)
 class Apply(Statement):
-    """`apply target op value`. Two kinds of wrong statements are also parsed as `Apply`, so that the checker can
-    explain them.
+    """`apply target op value`, or `apply target op value for domain if cond`, which writes an edge state.
+
+    Two kinds of wrong statements are also parsed as `Apply`, so that the checker can explain them: one without the word
+    `apply`, and a vertex field with a domain.
 
     Attributes:
         target: the fields that are written.
         op: "=" or an update operator ("+=", ...).
         value: the new value, or the operand of the update.
         keyword: whether the word `apply` is there; if not, this is a mistake.
-        domain: the domain of a `for` without a reduction, which is a mistake; None if there is no such `for`.
-        cond: the condition of that `for`; None if it has none.
+        domain: the edges whose values are written; None for vertex fields.
+        cond: the condition under which an edge gets a new value; None if all edges of the domain get one.
     """
 
     target: Target

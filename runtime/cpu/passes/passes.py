@@ -147,7 +147,7 @@ class Passes:
         Returns the counts and the number of edges traversed.
         """
         self.pointed.follow(stage.pointer)
-        if stage.domain is not None and stage.name not in self.blocks and self.freedoms.as_list():
+        if stage.domain is not None and stage.name not in self.blocks and not stage.stores and self.freedoms.as_list():
             return self.some(stage, every := np.arange(self.graph.n), every)
         words = self.state.words
         words[SLOT_LISTED], words[SLOT_STATS] = 0, self._stats_at
@@ -185,6 +185,7 @@ class Passes:
         self._aim(stage, pages)
         if stage.structures:
             self._whole(stage, pages, np.arange(len(pages.longs)), pages.tasks, edges + self.graph.n)
+            self.state.turn(stage.stores)
             return edges
         blocks = self.blocks.get(stage.name)
         if blocks is None:
@@ -200,6 +201,7 @@ class Passes:
         if len(pages.longs):
             tasks = vertex_tasks(len(pages.longs), 64)
             self._launch(stage.kernels["finish"], tasks, len(tasks), len(pages.segments))
+        self.state.turn(stage.stores)
         return edges
 
     def _by_page(self, stage: StageSpec, kernel: str, tasks: Tasks, segments: Tasks, cost: int) -> None:

@@ -29,7 +29,8 @@ def words_of(structures: Iterable[str], degree: int, vertices: int) -> int:
     for name in structures:
         kind, *numbers = name.split(":")
         total += 1 + (grouped_words(degree, *numbers[:2]) if kind == "grouped" else sizes[name])
-    return total + sum(_direct_words(structures, vertices))
+        total += _spread(name) > 0
+    return total + sum(map(sum, _direct_words(structures, vertices)))
 
 
 def grouped_words(degree: int, words: str, keys: str) -> int:
@@ -43,10 +44,20 @@ def grouped_words(degree: int, words: str, keys: str) -> int:
     return GROUPS_WORDS + slots + (most + 1) * int(words)
 
 
-def _direct_words(structures: Iterable[str], vertices: int) -> list[int]:
-    """The size of the direct table of each structure; 0 for structures without one."""
-    words = -(-vertices // 16) * 8 if vertices <= DIRECT else 0  # whole cache lines
-    return [words if ":vertices:" in name else 0 for name in structures]
+def _spread(structure: str) -> int:
+    """The number of words of a vertex in the table of accumulators; 0 for structures without such a table."""
+    parts = structure.split(":")
+    return int(parts[4]) if len(parts) > 4 else 0
+
+
+def _direct_words(structures: Iterable[str], vertices: int) -> list[list[int]]:
+    """The sizes of the direct table of each structure, and of its table of accumulators; 0 for those without one."""
+    found = []
+    for name in structures:
+        there = ":vertices:" in name and 0 < vertices <= DIRECT
+        words, spread = -(-vertices // 16) * 8, -(-(vertices + 1) * _spread(name) // 8) * 8  # whole cache lines
+        found.append([words * there, *([spread * there] if spread else [])])
+    return found
 
 
 class Scratch:
@@ -82,8 +93,8 @@ class Scratch:
         self.header[SCRATCH_MEMORY] = self._memory.ctypes.data
 
     def _direct(self, structures: tuple[str, ...], words: int, vertices: int) -> None:
-        """Write the offset of the direct table of each structure. These tables are the last words of a worker."""
-        sizes = _direct_words(structures, vertices)
+        """Write the offsets of the tables over vertices of each structure, which are the last words of a worker."""
+        sizes = [size for some in _direct_words(structures, vertices) for size in some]
         for first in range(0, len(self._memory), words):
             at = first + words - sum(sizes)
             for number, size in enumerate(sizes):

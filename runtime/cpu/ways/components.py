@@ -202,7 +202,7 @@ class ConnectLoop(_Forest):
 
     def _components(self, parents: NDArray[np.uint32], tasks: NDArray[np.int64], flat: bool = False) -> None:
         adjacency, kernels = self._adjacency, forest_kernels()
-        offsets, targets = adjacency.offsets, adjacency.targets
+        offsets, targets = adjacency.addresses
         n = len(parents)
         second = empty(n, np.uint32)
 
@@ -232,7 +232,7 @@ class ConnectLoop(_Forest):
             skipped: the root of the tree that is skipped; n for none.
             others: uint32[n], memory for the list of the vertices outside this tree.
         """
-        offsets, targets = self._adjacency.offsets, self._adjacency.targets
+        offsets, targets = self._adjacency.addresses
         kernels, counts = forest_kernels(), np.zeros((len(tasks), 2), dtype=np.int64)
         self._cpu.launch(kernels["outside"], (offsets, parents, skipped), tasks, len(tasks), 2 * len(parents),
                          (others, counts))
@@ -291,8 +291,9 @@ def _probes(n: int) -> NDArray[np.uint32]:
 def _most_frequent(roots: NDArray[np.uint32]) -> int:
     """The most frequent root; the smallest root if several are equally frequent. Sorts `roots` in place."""
     roots.sort()
-    if roots[0] == roots[-1]:
-        return int(roots[0])
+    middle = roots[len(roots) // 2]  # a root of more than half of the sample is in its middle
+    if 2 * int(roots.searchsorted(middle, "right") - roots.searchsorted(middle)) > len(roots):
+        return int(middle)
     starts = np.flatnonzero(np.concatenate([[True], roots[1:] != roots[:-1]]))
     return int(roots[starts[np.argmax(np.diff(starts, append=len(roots)))]])
 

@@ -102,9 +102,8 @@ class ReachRoom:
             room = ReachRoom(n, out, threads, narrow)
         room.counts.fill(0)
         words = room.words
-        words[PAGE_OFFSETS], words[PAGE_TARGETS] = address_of(out.offsets), address_of(out.targets)
-        words[REACH_PULL + PAGE_OFFSETS] = address_of(into.offsets)
-        words[REACH_PULL + PAGE_TARGETS] = address_of(into.targets)
+        words[PAGE_OFFSETS], words[PAGE_TARGETS] = out.addresses
+        words[REACH_PULL + PAGE_OFFSETS], words[REACH_PULL + PAGE_TARGETS] = into.addresses
         return room
 
     def give_back(self, out: Adjacency) -> None:

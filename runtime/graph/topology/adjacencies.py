@@ -23,8 +23,9 @@ from vlang.runtime.graph.topology.neighbours import (
     simple_neighbours,
     sums_between,
 )
+from vlang.runtime.graph.topology.opposites import opposites
 from vlang.runtime.graph.topology.transform import WeightRule, degrees, dropped, excess, merged, merged_values, tallied
-from vlang.runtime.plan.derived import COMMON, ORDINAL, PLACE
+from vlang.runtime.plan.derived import COMMON, OPPOSITE, ORDINAL, PLACE
 from vlang.runtime.storage.room import require_room
 from vlang.runtime.threads.activity import step
 
@@ -261,6 +262,8 @@ class Adjacencies:
         """Compute a column in the order of an adjacency that was built without this column."""
         if name == COMMON:
             return common_neighbours(self.adjacency("both"), self.adjacency(kind), self.threads)
+        if name == OPPOSITE:
+            return opposites(self.adjacency(kind), self.threads)
         if name == PLACE or (name == ORDINAL and kind != "both"):
             return ordinals(self.adjacency(kind), self.threads)
         if kind == "both":

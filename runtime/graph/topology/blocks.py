@@ -1,11 +1,10 @@
 """An adjacency in 2-D cache blocks, which full sweeps read instead of its rows.
 
 A *strip* is a run of at most 2^16 consecutive destinations, and a *block* has the edges of a strip from one range of
-2^16 senders. One worker processes a strip, block by block: the accumulators of the strip and the messages of the block
-stay in the level-2 cache, and the numbers of rows and senders inside a block have 16 bits. A strip is the CPU
-counterpart of a shard of Garaph (USENIX ATC'17, section 3). Strips are also cut by senders (Zhang, Kiriansky, Mendis,
-Amarasinghe,
-Zaharia: Making caches work for graph analytics, IEEE Big Data 2017).
+2^14 to 2^16 senders. One worker processes a strip, block by block: the accumulators of the strip stay in the level-2
+cache, the messages of the block in the caches of both levels, and the numbers of rows and senders inside a block have
+16 bits. A strip is the CPU counterpart of a shard of Garaph (USENIX ATC'17, section 3). Strips are also cut by senders
+(Zhang, Kiriansky, Mendis, Amarasinghe, Zaharia: Making caches work for graph analytics, IEEE Big Data 2017).
 
 In a block, rows with the same number of edges are together, in a *batch*. Therefore the branch at the end of a row is
 predictable, and loops over few edges have a fixed length. A row with more than BLOCK_SINGLE edges in a block has its
@@ -51,6 +50,8 @@ __all__ = ["Blocks", "blocks_bytes"]
 _STRIPS = 16  # approximate minimum number of strips, so that the work is divided evenly
 _PER_THREAD = 4  # minimum number of strips per thread
 _LEAST_COST = 1 << 14  # minimum number of edges plus rows of a strip
+_SHIFTS = (14, 15)  # bits of a range of senders, if its blocks have enough edges
+_LEAST_EDGES = 1 << 12  # minimum mean number of edges of such a block, because each block costs a few batches
 
 Int64s = NDArray[np.int64]
 
@@ -70,7 +71,8 @@ class Strip:
     Attributes:
         low, high: the first row of the strip, and the end.
         start, end: the range of its edges in the arrays of all strips.
-        batches: uint32[B, 3]: for each batch the range of senders, the number of rows, and the edges of each row.
+        batches: uint32[B, 3]: for each batch the first sender of its range, the number of rows, and the edges of each
+            row.
         rows: uint16[pairs], the rows of all batches, relative to `low`.
     """
 
@@ -91,6 +93,7 @@ class Blocks:
         senders: uint16[edges], the neighbours, batch by batch, relative to the first sender of the block.
         tasks: int64[S, 3], one task per strip.
         longs: int64[S + 1], the index of the first long vertex of each strip in the table of long vertices.
+        shift: a range has 2^shift senders.
         threads: how many threads lay out columns.
     """
 
@@ -98,6 +101,7 @@ class Blocks:
     senders: NDArray[np.uint16]
     tasks: Int64s
     longs: Int64s
+    shift: int
     threads: int
 
     @property
@@ -130,10 +134,11 @@ class Blocks:
         cuts = low + _cuts(costs, max(_LEAST_COST, int(costs[-1]) // max(_STRIPS, _PER_THREAD * threads)))
         spans = [(low, high, int(edges[low]), int(edges[high])) for low, high in pairwise(cuts.tolist())]
         senders = np.empty(int(edges[-1]), np.uint16)  # a single array, for huge pages
-        strips = tuple(on_threads(threads, lambda span: _strip(adjacency, senders, *span), spans))
+        shift = _shift(n, int(edges[high] - edges[low]), len(spans))
+        strips = tuple(on_threads(threads, lambda span: _strip(adjacency, senders, shift, *span), spans))
         numbers = np.arange(len(spans), dtype=np.int64)
         tasks = np.ascontiguousarray(np.stack([numbers, numbers, numbers], axis=1))
-        return Blocks(strips, senders, tasks, np.searchsorted(pages.longs[:, 0], cuts), threads)
+        return Blocks(strips, senders, tasks, np.searchsorted(pages.longs[:, 0], cuts), shift, threads)
 
     def column(self, adjacency: Adjacency, name: str, dtype: np.dtype[Any]) -> NDArray[Any]:
         """The values of an edge column in the order of the blocks, shape [edges in blocks]; computed once."""
@@ -149,8 +154,8 @@ class Blocks:
         function = kernels("blocks", f"u{8 * size}")["lay"]
 
         def lay(strip: Strip) -> None:
-            _, edges, _ = _begins(strip.batches, _ranges(adjacency))
-            function(adjacency.offsets, adjacency.targets, source, strip.low, strip.high, SEGMENT, edges,
+            _, edges, _ = _begins(strip.batches, adjacency, self.shift)
+            function(adjacency.offsets, adjacency.targets, source, strip.low, strip.high, SEGMENT, self.shift, edges,
                      sink[strip.start : strip.end])
 
         on_threads(self.threads, lay, self.strips)
@@ -185,28 +190,36 @@ def _cuts(costs: Int64s, most: int) -> Int64s:
     return np.array(cuts, dtype=np.int64)
 
 
-def _strip(adjacency: Adjacency, senders: NDArray[np.uint16], low: int, high: int, start: int, end: int) -> Strip:
+def _shift(n: int, edges: int, strips: int) -> int:
+    """The bits of a range of senders: few, so that messages stay near, but blocks of a sparse graph need edges."""
+    return next((bits for bits in _SHIFTS if edges >= strips * -(-n >> bits) * _LEAST_EDGES), 16)
+
+
+def _strip(
+    adjacency: Adjacency, senders: NDArray[np.uint16], shift: int, low: int, high: int, start: int, end: int
+) -> Strip:
     """Lay out the strip of the rows low..high-1, whose edges are start..end-1 in the array of all senders."""
-    functions, ranges = kernels("blocks", "u32"), _ranges(adjacency)
+    functions, ranges = kernels("blocks", "u32"), _ranges(adjacency, shift)
     counts = np.zeros((ranges, BLOCK_SINGLE + 2), np.int64)
-    functions["pairs"](adjacency.offsets, adjacency.targets, low, high, SEGMENT, counts)
+    functions["pairs"](adjacency.offsets, adjacency.targets, low, high, SEGMENT, shift, counts)
     made = int(np.count_nonzero(counts[:, :BLOCK_SINGLE]) + counts[:, BLOCK_SINGLE].sum())
     batches, rows = np.empty((made, 3), np.uint32), np.empty(int(counts[:, :-1].sum()), np.uint16)
-    functions["batches"](counts, ranges, batches)
-    functions["place"](adjacency.offsets, adjacency.targets, low, high, SEGMENT, *_begins(batches, ranges), batches,
-                       rows, senders[start:end])
+    functions["batches"](counts, ranges, shift, batches)
+    functions["place"](adjacency.offsets, adjacency.targets, low, high, SEGMENT, shift,
+                       *_begins(batches, adjacency, shift), batches, rows, senders[start:end])
     return Strip(low, high, start, end, batches, rows)
 
 
-def _ranges(adjacency: Adjacency) -> int:
-    """The number of ranges of senders."""
-    return -(-(len(adjacency.offsets) - 1) // BLOCK_MOST)
+def _ranges(adjacency: Adjacency, shift: int) -> int:
+    """The number of ranges of 2^shift senders."""
+    return -(-(len(adjacency.offsets) - 1) >> shift)
 
 
-def _begins(batches: NDArray[np.uint32], ranges: int) -> tuple[Int64s, Int64s, Int64s]:
+def _begins(batches: NDArray[np.uint32], adjacency: Adjacency, shift: int) -> tuple[Int64s, Int64s, Int64s]:
     """The first place and edge of each class in each range of senders, and the first batch that has a single row.
     """
+    ranges = _ranges(adjacency, shift)
     places, edges = (np.zeros(ranges * (BLOCK_SINGLE + 1), np.int64) for _ in range(2))
     singles = np.zeros(ranges, np.int64)
-    kernels("blocks", "u32")["begins"](batches, len(batches), places, edges, singles)
+    kernels("blocks", "u32")["begins"](batches, len(batches), shift, places, edges, singles)
     return places, edges, singles

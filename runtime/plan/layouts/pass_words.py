@@ -15,7 +15,7 @@ STATS_WORKERS = 2
 
 # The first words of a table of groups, in scratch memory (vlang/emit/cpu/skeletons/groups.py). Offsets are from the
 # start of the scratch memory of all workers. The memory of a worker begins with the offset of the direct table of
-# each structure, which has a u32 for each vertex, or 0.
+# each structure, which has a u32 for each vertex, or 0; the offset of a table of spread_rows.py comes next.
 _GROUPS = Layout()
 GROUPS_COUNT = _GROUPS.word("i64: the number of groups, once all edges have been read")
 GROUPS_BITS = _GROUPS.word("i64: the number of index bits of the hash table")

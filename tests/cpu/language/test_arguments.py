@@ -103,6 +103,14 @@ def test_wrong(given: dict[str, Any], message: str) -> None:
     assert "\n" not in str(raised.value)
 
 
+def test_a_repeated_vertex_of_a_list_is_said() -> None:
+    program = compile("program p(S: vertices)\nglobal share: float = 1 / len(S)\n")
+    graph = Graph.read("karate")
+    assert program(graph, S=[1, 34]).warnings == ()
+    result = program(graph, S=[34, 1, 34, 34])
+    assert result.warnings == ("the list `S` has vertex 34 more than once; `len(S)` is 4, and its vertices are 2",)
+
+
 @pytest.mark.parametrize("name", ["f", "h", "pair"])
 def test_a_missing_number_is_said(name: str) -> None:
     """If a Series has no value for a vertex, the field has NaN for this vertex, and a warning names the vertex."""

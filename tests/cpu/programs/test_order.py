@@ -22,7 +22,7 @@ def _orders(graph: vlang.Graph) -> list[np.ndarray[tuple[int], np.dtype[np.uint3
     return [by_degree, np.random.default_rng(5).permutation(graph.n).astype(np.uint32)]
 
 
-@pytest.mark.parametrize("name", sampled([*STDLIB, *MORE], EACH_KIND))
+@pytest.mark.parametrize("name", sampled([*STDLIB, *MORE], ["louvain", "walks", *EACH_KIND[::2]]))
 def test_every_program_gives_the_same_in_any_order(name: str) -> None:
     program = vlang.load(name)
     given = case(name, family("messy"))

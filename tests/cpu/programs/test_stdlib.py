@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cpu.compare import assert_as_interpreted, assert_cut_free, interpreted
+from tests.cpu.compare import OF_LIBRARY, assert_as_interpreted, assert_cut_free, interpreted
 from tests.reference.cases import STDLIB, case
 from tests.reference.graphs import all_families
 from vlang import load
@@ -20,7 +20,7 @@ def test_program_on_families(name: str) -> None:
         given = case(name, graph)
         if given is None:  # a program with a source needs a vertex
             continue
-        result = assert_cut_free(program, given)
+        result = assert_cut_free(program, given, OF_LIBRARY)
         float_loop = name in ("katz", "pagerank", "rwr", "heat", "circuit", "neural")
         # If rounding keeps a loop from reaching its tolerance, the engine detects that supersteps repeat. The
         # interpreter does not.

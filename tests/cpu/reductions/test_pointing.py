@@ -14,7 +14,8 @@ from tests.reference.cases import Case
 from tests.reference.graph import ref_graph
 from tests.reference.graphs import all_families, family, to_graph
 from tests.spelled import spelled
-from vlang import Graph, compile
+from vlang import BindError, Graph, compile
+from vlang.runtime.gpus.refusals import refuse_plan
 from vlang.runtime.graph.topology import pointers
 from vlang.runtime.graph.topology.build import Rows, build_rows
 from vlang.runtime.storage.ledger import budget, ledger
@@ -56,7 +57,7 @@ repeat 2 times:
     for k from 1 to 2:
         gather more = max(v.local for v in vertices if v.up == self, default = 0)
         apply  seen = clamp(seen + more * k, 0, 1000)
-    apply up = up.up
+    apply up = self if random(iteration, self) < 0.5 else up
 """)
 
 
@@ -187,3 +188,8 @@ def test_memory_is_estimated() -> None:
         taken = ledger.peak - before
     need = LONG.lower(graph).cost().memory
     assert 0.5 < taken / need < 1.2, (taken, need)
+
+
+def test_several_gpus_are_refused() -> None:
+    with pytest.raises(BindError, match=r"every_way, line 6: this gathers along `c`.* cannot run on several GPUs"):
+        refuse_plan(EVERY_WAY.plan(frozenset()))

@@ -7,6 +7,7 @@ import pytest
 from tests.cpu.compare import assert_as_interpreted, assert_cut_free, interpreted
 from tests.reference.cases import Case
 from tests.reference.graphs import all_families
+from tests.sample import sampled
 from vlang import compile
 
 TWO_PHASES = """program two
@@ -60,7 +61,7 @@ PROGRAMS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", sampled(PROGRAMS, ["fixpoint", "independent", "masked"]))
 def test_phases(name: str) -> None:
     program = compile(PROGRAMS[name])
     for _, graph in all_families():

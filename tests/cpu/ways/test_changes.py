@@ -83,7 +83,7 @@ def test_loops(name: str) -> None:
     assert_both(LOOPS[name], Case(family("messy", weights="float")), ways=2)
 
 
-@pytest.mark.parametrize("name", ["whole", "weights", "pairs"])
+@pytest.mark.parametrize("name", sampled(["whole", "weights", "pairs"], ["pairs"]))
 def test_loops_on_long_vertices(name: str) -> None:
     assert_both(LOOPS[name].replace("x: float = outdegree", "x: float = outdegree / 4096"), Case(long_graph()), ways=1)
 

@@ -11,6 +11,7 @@ from tests.cpu.compare import CUTS, assert_as_interpreted, assert_cut_free, engi
 from tests.reference.cases import Case
 from tests.reference.graph import RefGraph
 from tests.reference.graphs import all_families
+from tests.sample import sampled
 from vlang import Program, compile, load
 from vlang.runtime.plan.plan import BLOCK, LANES, SEGMENT
 
@@ -80,7 +81,7 @@ def _graph(seed: int) -> RefGraph:
     return RefGraph(n, np.concatenate([src, *others]), np.concatenate([dst, *more]), {}, True)
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("name", sampled(TEXTS, ["ranks", "counted", "looking"]))
 def test_the_same_bits_as_passes_of_their_own(name: str) -> None:
     case = Case(_graph(29))
     found = assert_cut_free(program(name), case)
@@ -90,7 +91,7 @@ def test_the_same_bits_as_passes_of_their_own(name: str) -> None:
         assert same_bits(np.asarray(found[field]), np.asarray(plain[field])), field
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("name", sampled(TEXTS, ["ranks", "counted", "looking"]))
 def test_as_interpreted(name: str) -> None:
     for _, graph in all_families()[::5]:
         case = Case(graph)

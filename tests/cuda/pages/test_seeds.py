@@ -14,12 +14,13 @@ from benchmarks.seeds.run import SYSTEMS, main
 from benchmarks.seeds.tables import compared
 from tests.cuda.emulation.emulated import needs_compiler
 from tests.cuda.runs import emulated
+from tests.sample import sampled
 
 TINY = ("--scale", "7", "--repeats", "1", "--page-size", "512")
 
 
 @needs_compiler
-@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("system", sampled(SYSTEMS, ["garaph", "ws-vr", "hytgraph"]))
 def test_every_ablation_runs(system: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with emulated("bfs_tree" if system in ("gts", "hytgraph") else "pagerank"):
         tables = main([system, *TINY, "--json", str(tmp_path / "t.json")], device="emulated")

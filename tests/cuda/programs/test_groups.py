@@ -19,7 +19,8 @@ from tests.cuda.programs.test_holistic import check
 from tests.reference.cases import Case
 from tests.reference.graphs import family, to_graph
 from tests.spelled import spelled
-from vlang import BindError, Program
+from vlang import BindError, Graph, Program, compile
+from vlang.ir.forms.visible import LoopScope
 from vlang.runtime.gpu.device.choose import stand_in
 from vlang.runtime.plan.plan import SEGMENT
 
@@ -89,3 +90,25 @@ def test_keys_that_are_names_and_dates() -> None:
         found = NAMED(graph, **spelled(device="emulated"))
     for name in want.fields:
         assert found[name].astype(str).tolist() == want[name].astype(str).tolist()
+
+
+def test_a_loop_that_skipped_vertices_would_be_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All vertices read `x` of vertex 3, the key of their groups, but no edge notifies them of a change. If rule N is
+    forced, they keep the value of the first superstep.
+    """
+    text = """program far(last: vertex)
+vertex c: vertex = last
+vertex x: int    = 0
+repeat 4 times:
+    gather a = max(k.x for u -- self by k = u.c, default = 0)
+    apply  x = x + 1 if self == last else max(x, a)
+"""
+    graph = Graph.from_edges([0, 2], [1, 3], directed=False)
+    found = []
+    for forced in (False, True):
+        if forced:
+            monkeypatch.setattr(LoopScope, "distant", lambda self, expr: None)
+        with _lanes(0):
+            result = compile(text)(graph, last=3, **spelled(device="emulated", mode="notify-pull"))
+        found.append(np.asarray(result["x"]).tolist())
+    assert found == [[3, 3, 3, 4], [0, 0, 0, 4]]

@@ -93,6 +93,14 @@ repeat:
         apply color = free
 """
 
+_COUNTED = "vertex x: int = degree % 3"
+_GROUPS = """repeat:
+    gather a = max(count(true for u) for u -- self by k = u.x)
+    apply x = max(x, a)
+"""
+_POINTERS = "vertex c: vertex = min(u for u -- self, default = self)\nvertex x: int = indegree"
+_FAR = "repeat 4 times:\n    gather a = {}\n    apply x = max(x, a)\n"
+
 CASES = [
     # A: vertices in any order, in place
     Refused("A", "a tolerance: where it stops depends on the order", "pagerank", in_place),
@@ -139,6 +147,15 @@ CASES = [
             text("repeat 2 times:\n    gather a = min(u.x + 1 for u -> self)\n    apply y = a\n"
                  "    gather b = min(u.y + 1 for u -> self)\n    apply x = min(x, b)\n",
                  f"{_FROM_ZERO}\nvertex y: int = inf"), skip_by_superstep),
+    # Grouped gathers, and gathers from the vertices that point here
+    Refused("A", "gathered by groups of edges", text(_GROUPS, _COUNTED), in_place, supersteps=True),
+    Refused("P", "gathered by groups of edges", text(_GROUPS, _COUNTED), push),
+    Refused("N", "reads `x` of the vertex that is the key of a group", text(_FAR.format(
+        "max(k.x for u -- self by k = u.c, default = 0)"), _POINTERS), skip),
+    Refused("N", "gathered from the vertices that point here", text(_FAR.format(
+        "max(v.x for v in vertices if v.c == self, default = 0)"), _POINTERS), skip),
+    Refused("A", "gathered from the vertices that point here", text(_FAR.format(
+        "max(v.x for v in vertices if v.c == self, default = 0)"), _POINTERS), in_place, supersteps=True),
     # X1: a vertex with an absorbing value does not gather
     Refused("X1", "the accumulator is used elsewhere, too",
             text("repeat 4 times:\n    gather a = any(u.x for u -> self)\n    apply x = x or a\n"

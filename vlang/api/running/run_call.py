@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from vlang.api.running.columns import columns_of
+from vlang.api.running.edge_states import with_opposites
 from vlang.api.running.memory import within_budget
 from vlang.api.running.notices.input_notes import input_notes
 from vlang.api.running.observed import observed
@@ -68,6 +69,8 @@ def ran_call(program: Program, call: Call, draws: Draws | None = None) -> Ran:
     """Run a bound call on the machine that its options name, and look for values that overflowed."""
     graph, precision = call.graph, call.precision
     stages = program.stages(precision)
+    if stages.program.states and call.options.device == "auto":
+        call = replace(call, options=replace(call.options, device="cpu"))  # the only device that keeps edge states
     arrays = {**call.fields, **call.old}
     columns, given, sizes = columns_of(stages.program, graph), frozenset(arrays), sizes_of(graph.n, graph.m)
 
@@ -91,7 +94,7 @@ def ran_call(program: Program, call: Call, draws: Draws | None = None) -> Ran:
         refuse_gpus(program, plan, call.options)
     watch = NO_WATCH if draws is not None else watched(program, call)[0]
     with observed(call.options, f"{program.name} on {graph.name}"), _folder_of(call.options) as folder, \
-            within_budget(plan_for, graph, call.options) as short, \
+            within_budget(plan_for, graph, call.options) as short, with_opposites(program, graph), \
             open_machine(plan_for, graph, call.options, draws, _placed(program, plan_for, call)) as opened:
         remembered = _remembered(opened.plan, graph)
         slots = [slot for names in stages.sent.values() for slot in names.values() if slot in opened.plan.slots]
@@ -130,6 +133,10 @@ def result_of_run(program: Program, call: Call, ran: Ran) -> Result:
                     call.names, call.constants)
     result = result_of(ran.plan, graph, outcome, stages.falling, origin, ran.device, ran.reason,
                        {name: str(type_) for name, type_ in stages.program.shown.items()})
+    if ran.plan.states:
+        from vlang.runtime.results.edge_states import states_of  # start-up
+
+        result.edge_states = states_of(ran.plan, graph, outcome.values.edges)
     result.placement, result.read_bytes = ran.placement, ran.read_bytes
     result.warnings = (*graph.warnings, *call.notes, *ran.before, *input_notes(stages, call, program.source),
                        *ran.after, *_not_numbers(outcome, graph))

@@ -22,6 +22,7 @@ _NAMES: dict[str, Advice] = {
     "messages": ("there are no messages: `gather near = min(u.x for u -> self)` combines values of the neighbours", ""),
     "converged": ("`repeat:` without `until` ends when nothing changes; `until` needs a condition for the graph", ""),
     "superstep": ("`iteration` counts supersteps from 1", "(iteration - 1)"),
+    **dict.fromkeys(("round", "step", "epoch", "iter", "rnd"), ("`iteration` counts supersteps from 1", "iteration")),
     "pi": ("", "3.141592653589793"), "nan": ("", "(0.0 / 0.0)"), "NaN": ("", "(0.0 / 0.0)"),
     **dict.fromkeys(("num_vertices", "num_nodes", "n_vertices", "n_nodes", "V"),
                     ("the number of vertices is `N`", "N")),

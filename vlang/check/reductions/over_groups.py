@@ -15,7 +15,14 @@ __all__ = ["compared_with_own", "grouped_vertices", "no_pointer"]
 
 
 def grouped_vertices(run: Run, node: t.Reduce, group: t.Grouping, item: t.Node) -> None:
-    """Report a reduction over vertices with a `by` (V109): only edges can be grouped."""
+    """Report a reduction over vertices with a `by` (V109): only edges can be grouped.
+
+    Args:
+        run: the running check.
+        node: the reduction.
+        group: its groups.
+        item: its statement.
+    """
     cond = () if node.cond is None else (node.cond,)
     named = any(isinstance(n, t.Name) and n.name == group.name for n in rewrite.inside(node.body))
     plain = group.cond is None and not named
@@ -26,7 +33,14 @@ def grouped_vertices(run: Run, node: t.Reduce, group: t.Grouping, item: t.Node) 
 
 
 def compared_with_own(run: Run, node: t.Name, item: t.Node, label: str) -> None:
-    """Report a condition `v.f == f` of a reduction over the vertices v, or a count of it (V104)."""
+    """Report a condition `v.f == f` of a reduction over the vertices v, or a count of it (V104).
+
+    Args:
+        run: the running check.
+        node: the name `f`.
+        item: the statement.
+        label: the text shown beside the name.
+    """
     help_: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
     named = where_named(key=f"v.{node.name}")
@@ -50,7 +64,15 @@ def compared_with_own(run: Run, node: t.Name, item: t.Node, label: str) -> None:
 
 
 def no_pointer(run: Run, node: t.Reduce, points: Pointing, type_: Type, item: t.Node) -> None:
-    """Report a condition `v.f == self` with a field f that is no vertex (V106)."""
+    """Report a condition `v.f == self` with a field f that is no vertex (V106).
+
+    Args:
+        run: the running check.
+        node: the reduction.
+        points: the parts of its condition.
+        type_: the type of the field.
+        item: its statement.
+    """
     help_, write = _instead(run, node, item, points.pointer, node.body, points.rest)
     run.report(Code.WRONG_TYPE, "what is compared with `self` needs a vertex", points.pointer.span,
                f"this is {a(type_)}",

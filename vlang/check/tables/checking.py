@@ -70,9 +70,10 @@ class Run:
     constants: dict[str, int | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        named = (t.VertexField, t.EdgeField, t.GlobalValue, t.Let)
+        many = (t.VertexField, t.EdgeField, t.EdgeState)
+        named = (*many, t.GlobalValue, t.Let)
         self.later = tuple(Symbol("later", n, None, i) for i in self.file.items if isinstance(i, named)
-                           for n in (i.names if isinstance(i, (t.VertexField, t.EdgeField)) else (i.name,)))
+                           for n in (i.names if isinstance(i, many) else (i.name,)))
         self.neighbours = frozenset(n.name for n in inside(self.file) if isinstance(n, t.Domain))
         self.constants = constants_of(self.file)
         self.int = scalar_named("int", self.precision)

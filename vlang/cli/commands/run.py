@@ -135,6 +135,7 @@ def _run(
         check_folder(options["checkpoint"])
     if not quiet:
         warn(loaded)
+    _refuse_states(loaded, options)
     size = 0 if rank is None else rank.size
     if rank is not None or apart:
         from vlang.api.arguments.bind_options import check_options  # start-up
@@ -287,6 +288,14 @@ def _check_options(options: dict[str, Any]) -> None:
         raise click.UsageError(text.replace("on_interrupt is", "--on-interrupt is")) from None
 
 
+def _refuse_states(loaded: Program, options: dict[str, Any]) -> None:
+    """Refuse edge states on machines that do not keep them, before a graph is read. Raises BindError."""
+    from vlang.api.arguments.bind_options import check_options  # start-up
+    from vlang.api.running.edge_states import refuse  # start-up
+
+    refuse(loaded, check_options(options))
+
+
 def _refuse_gpus(loaded: Program, options: dict[str, Any]) -> None:
     """Refuse programs and options that several GPUs cannot run, before a graph is read. Raises BindError."""
     if options.get("device") == ALL_GPUS or len(device_names(options.get("device", "cpu"))) > 1:
@@ -337,6 +346,8 @@ def _write(
             say(f"{name} = {global_text(value, result.types[name])}", err=output == "-")
     if not quiet:
         note(result.summary())
+    elif not result.converged and result.final is None:  # a run with a target ends where it was asked to
+        note(f"warning: not converged: {result.reason}")
 
 
 def warn(program: Program) -> None:

@@ -9,10 +9,11 @@ from dataclasses import replace
 from vlang.emit.cpu.grouped_text import group_tables, hold, opened, segment
 from vlang.emit.cpu.numba_dialect import NumbaDialect
 from vlang.emit.cpu.skeleton import skeletons
+from vlang.emit.cpu.spread_text import spread_functions
 from vlang.emit.cpu.ways.way_text import PASS
 from vlang.emit.cpu.ways.way_texts import WAY_TEXTS
 from vlang.emit.shared.reductions.grouped import Grouped
-from vlang.emit.shared.reductions.holistic import FIRST_PLACE, Holistic, conclude, prepare
+from vlang.emit.shared.reductions.holistic import FIRST_PLACE, Holistic, conclude, prepare, spread_of
 from vlang.emit.shared.reductions.packed import parts_of, put_and_get
 from vlang.emit.shared.scalars import ScalarText
 from vlang.emit.shared.sending import decided, early_of, is_final
@@ -54,7 +55,7 @@ def _blocks(writer: StageWriter) -> bool:
 
     With accumulators of many components, such a kernel would save no time, and it would double the compile time.
     """
-    if writer.plan is None or writer.plan.loop.nested or writer.stage.domain not in OPPOSITE:
+    if writer.plan is None or writer.plan.loop.nested or writer.stage.domain not in OPPOSITE or writer.states:
         return False
     return sum(len(a.types) for a in writer.accumulations) <= _MOST_KEPT
 
@@ -216,8 +217,11 @@ class NumbaTarget:
         texts = [_CLOSE.sub(rf"close\1_{writer.stage.name}(", self._defined(one)) for one in functions]
         result = f"{d.pack('Acc', after)}, {d.pack('', held)}"
         texts.append(d.define(Function("gather_whole", tuple(edge.lines), result), "gather"))
+        texts += map(d.define, spread_functions(writer, d))
         texts.append(d.define(writer.apply()))
-        return self._joined(writer, texts, [_skeleton("holistic", writer.stage.name)], ["pull"], ("counting", "groups"))
+        rows = "whole_rows" if spread_of(writer.accumulations) is None else "spread_rows"
+        return self._joined(writer, texts, [_skeleton(one, writer.stage.name) for one in (rows, "holistic")], ["pull"],
+                            ("counting", "groups"))
 
     def _closed(self, writer: StageWriter) -> list[Function]:
         """The functions that reduce over groups."""
@@ -237,6 +241,8 @@ class NumbaTarget:
     def _columns(self, writer: StageWriter) -> Function:
         pointers = [f"pointer_{writer.present[c]}(pages, row + PAGE_COLUMNS + {i})"
                     for i, c in enumerate(writer.columns)]
+        if writer.states:  # the neighbours of all pages are one array
+            pointers.append("(value_i64(pages, row + PAGE_TARGETS) - value_i64(pages, PAGE_TARGETS)) // 4")
         return Function("bind_columns", (), self.dialect.pack("", pointers))
 
     def _edges(self, writer: StageWriter) -> list[str]:

@@ -17,6 +17,7 @@ from vlang.emit.shared.values.frame import Environment, Frame, Scope, Times
 from vlang.ir.forms import forms as f
 from vlang.ir.stages import Mask, Stage, Write
 from vlang.records import dataclass
+from vlang.runtime.plan.derived import OPPOSITE
 from vlang.runtime.plan.plan import Fault, pointer_of
 from vlang.syntax.tree import Span
 from vlang.types import BOOL, Type
@@ -56,6 +57,9 @@ class StageWriter:
     without: frozenset[str] = frozenset()
     fuses: bool = False
 
+    # Further attributes: `columns`, the edge columns that the pass reads; `stores`, the edge states that it writes;
+    # `states`, whether it reads or writes any edge state.
+
     def __post_init__(self) -> None:
         self.env = Environment(self.frame, self.dialect)
         self.accumulations: list[Accumulation] = []
@@ -67,8 +71,13 @@ class StageWriter:
         for gather in self.stage.gathers:
             pointer = pointer_of(gather.reduce.over)
             if pointer:  # the engine reads this field of all vertices before the pass
-                self.env.visit(f"field:{pointer}", "any", gather.span.line)
+                self.frame.scattered.add(f"field:{pointer}")
+                self.frame.pointers.setdefault(pointer, gather.span.line)
         edge_names = [e.name for g in self.stage.gathers for e in f.walk(g.reduce) if isinstance(e, f.EdgeValue)]
+        reads = [e for g in self.stage.gathers for e in f.walk(g.reduce) if isinstance(e, f.EdgeState)]
+        edge_names += [OPPOSITE for e in reads if e.opposite]
+        self.stores = tuple(g.keeps for g in self.stage.gathers if g.keeps)
+        self.states = bool(reads or self.stores)
         self.columns = tuple(dict.fromkeys(n for n in edge_names if n in self.present))
         self.masks = 0
 

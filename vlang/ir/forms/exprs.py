@@ -11,7 +11,8 @@ from vlang.syntax.tree import Span
 from vlang.types import VERTEX, Type
 
 __all__ = [
-    "Accumulator", "Const", "Degree", "Domain", "EdgeValue", "Expr", "Field", "GraphValue", "GroupKey", "Op", "Reduce",
+    "Accumulator", "Const", "Degree", "Domain", "EdgeState", "EdgeValue", "Expr", "Field", "GraphValue", "GroupKey",
+    "Keep", "Op", "Reduce",
     "THIRD", "Text", "Vertex", "children", "rebuild", "reductions", "walk",
 ]
 
@@ -77,6 +78,30 @@ class EdgeValue(Expr):
     """An edge field at the current edge."""
 
     name: str
+
+
+@dataclass(frozen=True)
+class EdgeState(Expr):
+    """An edge state at the current edge, or at the opposite edge, before the statement.
+
+    Attributes:
+        name: its name, unique in the program.
+        opposite: whether the value is that of the opposite edge.
+    """
+
+    name: str
+    opposite: bool = False
+
+
+@dataclass(frozen=True)
+class Keep(Expr):
+    """Store a value in an edge state at the current edge. The expression is true if the value differs from the old one.
+
+    It stands only as the whole body of a gather over in-edges (`Gather.keeps`).
+    """
+
+    name: str
+    value: Expr
 
 
 @dataclass(frozen=True)
@@ -258,6 +283,8 @@ def children(expr: Expr) -> tuple[Expr, ...]:
         return expr.args
     if isinstance(expr, (Field, Degree)) and isinstance(expr.of, Expr):
         return (expr.of,)
+    if isinstance(expr, Keep):
+        return (expr.value,)
     if isinstance(expr, Reduce):
         return tuple(e for e in (expr.body, expr.cond, expr.default, expr.key, expr.having) if e is not None)
     return ()
@@ -285,6 +312,8 @@ def rebuild(expr: Expr, new: tuple[Expr, ...]) -> Expr:
         return replace(expr, args=new)
     if isinstance(expr, (Field, Degree)) and new:
         return replace(expr, of=new[0])
+    if isinstance(expr, Keep):
+        return replace(expr, value=new[0])
     if isinstance(expr, Reduce):
         rest = iter(new)
         return replace(

@@ -19,11 +19,13 @@ from vlang.ir.forms.exprs import (
     Const,
     Degree,
     Domain,
+    EdgeState,
     EdgeValue,
     Expr,
     Field,
     GraphValue,
     GroupKey,
+    Keep,
     Op,
     Reduce,
     Text,
@@ -39,7 +41,8 @@ from vlang.types import Matrix, Scalar, Type, Vector
 
 __all__ = [
     "Decl",
-    "Accumulator", "Activate", "Apply", "Const", "Degree", "Domain", "EdgeValue", "Expr", "Field", "FieldDecl",
+    "Accumulator", "Activate", "Apply", "Const", "Degree", "Domain", "EdgeState", "EdgeValue", "Expr", "Field",
+    "FieldDecl", "Keep", "StateDecl",
     "ForRange", "ForVertices", "Gather", "GlobalDecl", "GraphValue", "GroupKey", "InitField", "InitGlobal", "Let", "Op",
     "ParamDecl", "EdgeDecl", "Need", "Program", "Reduce", "Repeat", "Require", "Statement", "Sweep", "UserReduction",
     "THIRD", "Text", "Vertex", "Where", "walk", "rebuild", "reductions", "children",
@@ -115,6 +118,24 @@ class GlobalDecl:
 
     name: str
     type: Type
+    span: Span
+
+
+@dataclass(frozen=True)
+class StateDecl:
+    """An edge state.
+
+    Attributes:
+        name: Its name, unique in the program.
+        type: The type of its values.
+        rows: A vertex field that counts the statements that changed a value in the row of the vertex. The field makes
+            the receivers of changed edges active; it is no output.
+        span: The place of the declaration.
+    """
+
+    name: str
+    type: Scalar
+    rows: str
     span: Span
 
 
@@ -206,6 +227,16 @@ class Gather(Statement):
 
     name: str
     reduce: Reduce
+
+    @property
+    def keeps(self) -> str | None:
+        """The edge state that the gather writes; None for a gather that only reads."""
+        return self.reduce.body.name if isinstance(self.reduce.body, Keep) else None
+
+    @property
+    def states(self) -> frozenset[str]:
+        """The edge states that the gather reads."""
+        return frozenset(e.name for e in walk(self.reduce) if isinstance(e, EdgeState))
 
 
 @dataclass(frozen=True, eq=False)
@@ -323,6 +354,7 @@ class Program:
         texts: The parameters that stand for names in the text, which binding supplies: name of the parameter -> text.
         later: The contracts about values that the program computes, by the name of the `let` in `body` that has the
             value of the condition. The contracts of a `let` are checked where the `let` is.
+        states: Its edge states.
         compared: The parameters that are only compared by == and !=, if they are in `texts` or have the type category.
     """
 
@@ -344,3 +376,4 @@ class Program:
     texts: Mapping[str, str] = field(default_factory=dict)
     compared: frozenset[str] = frozenset()
     later: Mapping[str, Require] = field(default_factory=dict)
+    states: tuple[StateDecl, ...] = ()

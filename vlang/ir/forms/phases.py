@@ -47,7 +47,7 @@ def phases_of(scope: LoopScope) -> tuple[Phase, ...]:
     for statement in scope.loop.body:
         if isinstance(statement, f.Activate):
             continue
-        if groups[-1] and _from_neighbours(scope, statement) & written:
+        if groups[-1] and (_from_neighbours(scope, statement) | _of_edges(statement)) & written:
             groups.append([])
             written = set()
         groups[-1].append(statement)
@@ -81,8 +81,14 @@ def _from_neighbours(scope: LoopScope, statement: f.Statement) -> frozenset[str]
     return frozenset(name for expr in exprs for name in scope.neighbour(expr))
 
 
+def _of_edges(statement: f.Statement) -> frozenset[str]:
+    """The edge states that reductions in a statement or its block read."""
+    return frozenset(name for s in statements((statement,)) if isinstance(s, f.Gather) for name in s.states)
+
+
 def _written(statement: f.Statement) -> frozenset[str]:
     applied = {name for s in statements((statement,)) if isinstance(s, f.Apply) for name in s.fields}
+    applied |= {s.keeps for s in statements((statement,)) if isinstance(s, f.Gather) and s.keeps}
     return frozenset(applied | {s.name for s in statements((statement,)) if isinstance(s, f.InitField)})
 
 

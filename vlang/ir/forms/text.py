@@ -57,6 +57,10 @@ def _text(expr: f.Expr, own: str) -> tuple[str, int]:
         return _constant(expr)
     if isinstance(expr, (f.GraphValue, f.EdgeValue, f.Accumulator, f.GroupKey)):
         return expr.name, _ATOM
+    if isinstance(expr, f.EdgeState):
+        return f"reverse({expr.name})" if expr.opposite else expr.name, _ATOM
+    if isinstance(expr, f.Keep):
+        return f"{expr.name} = {expression(expr.value, own)}", 0
     if isinstance(expr, f.Vertex):
         return {"other": "u", "third": "w"}.get(expr.of, own), _ATOM
     if isinstance(expr, f.Field):

@@ -153,6 +153,9 @@ class Expressions(Reductions):
         if kind == "edge":
             assert isinstance(type_, Scalar)
             return self._read(f.EdgeValue(type_, name))
+        if kind == "state":
+            assert isinstance(type_, Scalar)
+            return f.EdgeState(type_, name)
         if kind == "accumulator":
             return self.chosen(f.Accumulator(type_, name)) if symbol in self.picks else f.Accumulator(type_, name)
         if kind == "loop" and type_ != VERTEX:
@@ -320,6 +323,8 @@ class Expressions(Reductions):
         if symbol is not None and symbol.kind == "edge":
             ends = tuple(self._expr(arg) for arg in node.args)
             return f.Op(self.symbol_type(symbol), "between", ends, self.names.unique[symbol])
+        if symbol is not None and symbol.kind == "state":
+            return f.EdgeState(self.symbol_type(symbol), self.names.unique[symbol], opposite=True)
         if node.name == "edges":
             count = f.Op(U32, "between", tuple(self._expr(arg) for arg in node.args), "")
             return f.Op(scalar_named("int", self.precision), "cast", (count,))

@@ -14,6 +14,7 @@ from vlang.records import dataclass
 
 __all__ = [
     "LETTERS", "Context", "Verdict", "beyond_edges", "by_groups", "context_of", "joins_only", "listed", "outside",
+    "with_states",
 ]
 
 LETTERS = {
@@ -22,7 +23,7 @@ LETTERS = {
     "v": "reads a value that changes every superstep", "f": "reads a field of a vertex that is not a neighbour",
     "m": "may move against its field", "o": "reads own values that the loop writes",
     "p": "an accumulator crosses phases", "l": "declares fields inside the loop",
-    "b": "gathers by groups of edges", "n": "gathers from vertices that are no neighbours",
+    "b": "gathers by groups of edges", "e": "has edge states", "n": "gathers from vertices that are no neighbours",
 }  # fmt: skip
 
 
@@ -117,12 +118,32 @@ def context_of(program: f.Program, loop: f.Repeat) -> Context:
     return Context(scope, writes, directions, known, phases_of(scope), default, default_reason, kind, kind_reason)
 
 
+def with_states(ctx: Context) -> Verdict | None:
+    """The refusal of every rule about neighbours in a loop that reads or writes edge states; None for other loops.
+
+    A value of an edge belongs to the row of its receiver. It is replaced, not joined, and a change of it notifies no
+    vertex.
+    """
+    for gather in ctx.scope.gathers.values():
+        names = sorted(({gather.keeps} if gather.keeps else set()) | gather.states)
+        if names:
+            named = listed(f"`{ctx.scope.word(name)}`" for name in names)
+            return Verdict(False, f"{named} has a value for each edge, which the row of the receiver replaces: a full "
+                                  "pull", "e")
+    return None
+
+
 def beyond_edges(ctx: Context) -> Verdict | None:
-    """The refusal of every rule about neighbours in a loop that also gathers along pointers; None for other loops.
+    """The refusal of every rule about neighbours in a loop that also gathers along pointers, or has edge states.
+
+    The result is None for other loops.
 
     A gather along pointers reads the vertices whose field names this vertex. The vertices that point to a vertex are
     found anew whenever the field has changed.
     """
+    refused = with_states(ctx)
+    if refused is not None:
+        return refused
     for name, gather in ctx.scope.gathers.items():
         key = gather.reduce.key
         if gather.reduce.domain.kind == "pointing" and isinstance(key, f.Field):

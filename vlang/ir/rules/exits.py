@@ -8,7 +8,7 @@ from vlang.ir.forms import forms as f
 from vlang.ir.forms.moves import Known
 from vlang.ir.forms.normal import Write, linearity, widens
 from vlang.ir.forms.visible import above, expressions, statements
-from vlang.ir.rules.context import Context, Verdict, listed
+from vlang.ir.rules.context import Context, Verdict, listed, with_states
 from vlang.reductions import MONOIDS
 from vlang.types import BOOL, Scalar
 
@@ -25,7 +25,7 @@ def absorbing(ctx: Context) -> tuple[str, ...]:
 
 def done(ctx: Context) -> dict[str, bool]:
     """X1, second part: fields, each with the absorbing value at which a vertex need not gather at all."""
-    if ctx.scope.inner is not None:
+    if ctx.scope.inner is not None or with_states(ctx) is not None:  # a vertex always writes the values of its row
         return {}
     found: dict[str, bool] = {}
     for write in ctx.writes:

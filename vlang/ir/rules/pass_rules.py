@@ -67,7 +67,7 @@ def only_neighbour(expr: f.Expr) -> bool:
     """Whether an expression depends only on the neighbour and on graph values."""
     if isinstance(expr, (f.Field, f.Degree, f.Vertex)):
         return expr.of == "other"
-    if isinstance(expr, (f.EdgeValue, f.Accumulator, f.Reduce)):
+    if isinstance(expr, (f.EdgeValue, f.EdgeState, f.Keep, f.Accumulator, f.Reduce)):
         return False
     return all(map(only_neighbour, f.children(expr)))
 
@@ -105,7 +105,8 @@ def _apart(order: Verdict) -> bool:
 
 def buffers(ctx: Context, order: Verdict) -> dict[str, Verdict]:
     """Rule B: for each field that the loop writes, whether one buffer is enough."""
-    found: dict[str, Verdict] = {}
+    found = {name: Verdict(False, "an edge state: all reads see the values from before the statement")
+             for name in sorted({g.keeps for g in ctx.scope.gathers.values() if g.keeps})}
     for name in sorted(ctx.scope.written):
         word = ctx.scope.word(name)
         read = [phase for phase in ctx.phases if name in phase.writes and name in phase.neighbour]

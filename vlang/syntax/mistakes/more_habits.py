@@ -10,9 +10,8 @@ _ARROW = r"(NAME (?:->|--) self|self (?:->|--) NAME)"
 _GATHER = "gather most = max(u.degree for u -> self)"
 
 MORE = (
-    row(r"edge (?P<at>state|var|mutable) (NAME: .+)", "there is no `edge \\1`: edge fields are read-only",
-        "a gather can compute a value of an edge from both ends, and a vertex field keeps one for each vertex:",
-        r"vertex \2"),
+    row(r"edge (?P<at>var|mutable) (NAME: .+)", "there is no `edge \\1`: edge fields are read-only",
+        "an edge state keeps a value for each edge:", r"edge state \2"),
     # Cypher, SQL
     row(r"(?P<at>OPTIONAL MATCH)\b.*", "there is no `\\1`: a pattern of one edge is a `gather`",
         "a vertex without such an edge gets the `default`, for example", _GATHER),

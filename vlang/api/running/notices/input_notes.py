@@ -10,7 +10,7 @@ import numpy as np
 
 from vlang.ir.forms import forms as f
 from vlang.syntax.tree import EdgeField
-from vlang.types import Scalar, Vector
+from vlang.types import Scalar, Vector, VertexSet
 
 if TYPE_CHECKING:
     from vlang.api.calls import Call, Stages
@@ -22,14 +22,15 @@ __all__ = ["input_notes"]
 def input_notes(stages: Stages, call: Call, source: str) -> tuple[str, ...]:
     """Warnings about the inputs of a call.
 
-    There is a warning for each vertex field that is NaN at some vertex, for each edge field with a NaN or an infinity,
-    and for each edge field that takes its default although the graph has unused columns.
+    There is a warning for each vertex field that is NaN at some vertex, for each list of vertices that repeats a
+    vertex, for each edge field with a NaN or an infinity, and for each edge field that takes its default although the
+    graph has unused columns.
 
     Args:
         source: the text of the program.
     """
     program, graph = stages.program, call.graph
-    fields = tuple(_fields_with_nan(program, graph, call.fields))
+    fields = (*_fields_with_nan(program, graph, call.fields), *_repeated(program, graph, call.scalars))
     if not program.edges:
         return fields
     edges = [item for item in stages.checked.file.items if isinstance(item, EdgeField)]
@@ -49,6 +50,19 @@ def _fields_with_nan(program: f.Program, graph: Graph, given: Mapping[str, Any])
                 vertex = graph.label(int(np.isnan(values).argmax()) * graph.n // len(values))
                 yield (f"vertex field `{decl.name}` is NaN at vertex {vertex}; results that depend on such values are "
                        "NaN or skip them")
+
+
+def _repeated(program: f.Program, graph: Graph, given: Mapping[str, Any]) -> Iterator[str]:
+    """A warning for each list of vertices in which a vertex is repeated."""
+    for param in program.params:
+        members = given.get(param.name) if isinstance(param.type, VertexSet) else None
+        if members is not None and len(members) > 1:
+            ordered = np.sort(members)
+            again = ordered[1:][ordered[1:] == ordered[:-1]]
+            if len(again):
+                yield (f"the list `{param.name}` has vertex {graph.label(int(again[0]))} more than once; "
+                       f"`len({param.name})` is {len(members):,}, and its vertices are "
+                       f"{len(members) - len(again):,}")
 
 
 def _infinite_columns(program: f.Program, graph: Graph) -> Iterator[str]:

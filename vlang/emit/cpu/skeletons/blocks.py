@@ -96,7 +96,7 @@ def blocked(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64]
             keep(env, s, identity(env))
         k, place = i64(0), i64(0)
         for r in range(value_i64(table, strip + BLOCK_MADE)):
-            sender, take = i64(batches[3 * r]) * BLOCK_MOST, i64(batches[3 * r + 2])
+            sender, take = i64(batches[3 * r]), i64(batches[3 * r + 2])
             end = place + i64(batches[3 * r + 1])
             if take == 1:
                 batch(env, columns, rows, senders, first, sender, base, place, end, k, 1)

@@ -301,6 +301,32 @@ def hold(env: Env, room: Structures) -> Held:
     """The state before the first edge of a vertex."""
 
 @hole
+def keyed(env: Env, columns: Columns, v: i64 | int, u: i64 | int, k: i64 | int) -> u32:
+    """The entry of the key of edge k in a table over vertices: the vertex plus 1, or 0 for an edge without a group."""
+
+@hole
+def placed(room: Structures) -> tuple[i64, i64, i64]:
+    """The way to find an entry in groups.py, the offset of its entries, and that of the table over vertices."""
+
+@hole
+def width(env: Env) -> i64:
+    """The number of words of an entry of that table."""
+
+@hole
+def cleared(env: Env, space: Pointer[u64], at: i64) -> None:
+    """Clear the accumulators at `at`."""
+
+@hole
+def added(
+    env: Env, columns: Columns, space: Pointer[u64], at: i64, acc: Acc, v: i64 | int, u: i64 | int, k: i64 | int
+) -> Acc:
+    """Add the contribution of edge k to the accumulators of its group at `at`; returns those of other gathers."""
+
+@hole
+def folded(env: Env, space: Pointer[u64], at: i64, key: u32, acc: Acc, v: i64 | int) -> Acc:
+    """Reduce the group of `key`, whose accumulators are at `at`."""
+
+@hole
 def conclude(env: Env, room: Structures, acc: Acc, held: Held, v: i64 | int) -> Acc:
     """The accumulators of v, read from its structures."""
 

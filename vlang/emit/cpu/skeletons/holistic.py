@@ -33,6 +33,7 @@ from vlang.emit.cpu.skeletons.holes import (
 )
 from vlang.emit.cpu.skeletons.holes import gather_whole as gather
 from vlang.emit.cpu.skeletons.prelude import note
+from vlang.emit.cpu.skeletons.whole_rows import whole_row
 from vlang.runtime.plan.layouts.pass_words import SCRATCH_MEMORY, SCRATCH_OWNERS, SCRATCH_WORDS, STATS_WORKERS
 from vlang.runtime.plan.plan import (
     PAGE_FIRST,
@@ -79,11 +80,7 @@ def pull(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64]) -
             acc = identity(env)
             begin, end = i64(offsets[v - first]), i64(offsets[v - first + 1])
             if begin < end and wanted(masks):
-                room = prepare(space, base, end - begin)
-                held = hold(env, room)
-                for k in range(begin, end):
-                    acc, held = gather(env, columns, room, acc, held, v, i64(targets[k]), k)
-                acc = conclude(env, room, acc, held, v)
+                acc = whole_row(env, columns, prepare(space, base, end - begin), acc, v, targets, begin, end)
             flags = apply(env, v, masks, acc)
             changed += flags & 1
             active += flags >> 1

@@ -69,6 +69,14 @@ class Grouped(Accumulation):
         return not _exact(self)
 
     @property
+    def spreads(self) -> bool:
+        """Whether a CPU may keep the accumulators of groups in a table with an entry for each vertex.
+
+        A pass then folds a group once for each of its edges (vlang.emit.cpu.spread_text).
+        """
+        return self.key == VERTEX and not self.ordered and REDUCTIONS[self.reduce.name].idempotent
+
+    @property
     def words(self) -> int:
         """The number of 64-bit words of an entry: the key and the accumulators."""
         return 1 + len(self.components)
@@ -86,10 +94,11 @@ class Grouped(Accumulation):
 
     @property
     def structure(self) -> str:
-        """The structure to fill: "grouped:WORDS:KEYS:ENTRY" or "grouped:WORDS:vertices:ENTRY".
+        """The structure to fill: "grouped:WORDS:KEYS:ENTRY" or "grouped:WORDS:vertices:ENTRY", and perhaps ":SPREAD".
 
         WORDS is the number of words of a group on a CPU, of 64 bits. KEYS is the largest number of groups, or 0 for
-        the number of edges. ENTRY is the size of an entry on a GPU, which has an entry for each edge.
+        the number of edges. ENTRY is the size of an entry on a GPU, which has an entry for each edge. SPREAD, which
+        `structures` adds, is the number of words of a vertex in the table of `spreads`.
         """
         keys = "vertices" if self.key == VERTEX else self.keys
         return f"grouped:{self.words + self.kept}:{keys}:{self.words}"

@@ -20,7 +20,7 @@ from vlang.records import dataclass
 from vlang.reductions import REDUCTIONS
 from vlang.types import BOOL, I32, I64, U32, U64, VERTEX, Scalar
 
-__all__ = ["FIRST_PLACE", "Holistic", "accumulated", "conclude", "prepare", "structures"]
+__all__ = ["FIRST_PLACE", "Holistic", "accumulated", "conclude", "prepare", "spread_of", "structures"]
 
 FIRST_PLACE = 3
 """The item of `room` that holds the place of the first structure; `room` is scratch memory (see counting.py)."""
@@ -203,25 +203,40 @@ def _size(d: Dialect, type_: Scalar, value: str, name: str) -> str:
 
 def structures(accumulations: Sequence[Accumulation]) -> tuple[str, ...]:
     """The structures that a stage fills for each vertex, in order."""
+    spread = spread_of(accumulations)
+    if spread is not None:
+        return (f"{spread.structure}:{len(spread.components)}",)
     return tuple(a.structure for a in accumulations if isinstance(a, (Holistic, Grouped)))
+
+
+def spread_of(accumulations: Sequence[Accumulation]) -> Grouped | None:
+    """The grouped gather of a stage whose accumulators are in a table with an entry for each vertex (CPU only).
+
+    Such a gather is the only one of the stage that has a structure.
+    """
+    tables = [a for a in accumulations if isinstance(a, (Holistic, Grouped))]
+    return tables[0] if len(tables) == 1 and isinstance(tables[0], Grouped) and tables[0].spreads else None
 
 
 def prepare(accumulations: Sequence[Accumulation], opened: Callable[[Grouped, int, str], list[str]]) -> Function:
     """The function `prepare`: clears the structures for a vertex with `degree` edges, from word `base` of `space`.
 
-    The memory of a worker begins at this word. Its first words hold the offset of the direct table of each structure.
+    The memory of a worker begins at this word. Its first words hold the offset of the direct table of each structure,
+    and then that of the table of `spread_of`.
 
     Args:
         opened: the lines that clear the table of a grouped gather.
     """
     tables = [a for a in accumulations if isinstance(a, (Holistic, Grouped))]
-    lines, places, at = ["bits = table_bits(degree)", f"start = base + {len(tables)}"], [], "start"
+    spread = spread_of(accumulations) is not None
+    lines, places, at = ["bits = table_bits(degree)", f"start = base + {len(tables) + spread}"], [], "start"
     for number, one in enumerate(tables):
         places.append(at)
         lines += opened(one, number, at) if isinstance(one, Grouped) else \
             [f"at{number} = {one.structure}_clear(space, {at}, degree, bits)"]
         at = f"at{number}"
     ways = [f"first{i}, way{i}, direct{i}" for i, one in enumerate(tables) if isinstance(one, Grouped)]
+    ways += [f"i64(space[base + {len(tables)}])"] if spread else []
     return Function("prepare", tuple(lines), f"(space, degree, bits, {', '.join([*places, *ways])})")
 
 

@@ -58,6 +58,8 @@ class Place(Protocol):
         third: returns the code of the index of the common neighbour, in a reduction over common neighbours.
         between: returns the code of the sum of an edge field over the edges between two vertices; None if the graph
             does not have the field.
+        state: returns the code of an edge state before the pass, at the current edge or at the opposite one.
+        kept: returns the code of the array element that stores the new value of an edge state.
         reduced: writes the code of a reduction inside the expression; returns its value.
         matrix: returns the code of a pointer to the columns of a matrix; None if no parameter has this shape.
     """
@@ -66,6 +68,8 @@ class Place(Protocol):
     def last_sent(self, expr: f.Field) -> tuple[str, ...]: ...
     def degree(self, expr: f.Degree, of: str | None) -> str: ...
     def edge(self, expr: f.EdgeValue) -> str: ...
+    def state(self, expr: f.EdgeState) -> str: ...
+    def kept(self, expr: f.Keep) -> str: ...
     def vertex(self, expr: f.Vertex) -> str: ...
     def index(self, number: str) -> str: ...
     def graph(self, expr: f.GraphValue) -> tuple[str, ...]: ...
@@ -148,11 +152,23 @@ class Writer(ComponentWriter):
             return self.place.field(expr, None)
         if isinstance(expr, f.EdgeValue):
             return (self.place.edge(expr),)
+        if isinstance(expr, f.EdgeState):
+            return (self.place.state(expr),)
+        if isinstance(expr, f.Keep):
+            return (self._keep(expr),)
         if isinstance(expr, f.Vertex):
             return (self.place.vertex(expr),)
         if isinstance(expr, f.Degree):
             return (self.place.degree(expr, None),)
         raise Unwritable(f"`{type(expr).__name__.lower()}`")
+
+    def _keep(self, expr: f.Keep) -> str:
+        """Write the store of a value at the current edge; returns code that says whether it is a new value."""
+        type_ = expr.value.type
+        assert isinstance(type_, Scalar)
+        new, old = self.value(expr.value), self.value(f.EdgeState(type_, expr.name))
+        self.lines.append(self.d.assign(self.place.kept(expr), self.d.store(type_, new)))
+        return self.differ(type_, (new,), (old,))
 
     def _change(self, expr: f.Field) -> tuple[str, ...]:
         """Code of `change`: the present value of a field minus the value last sent."""

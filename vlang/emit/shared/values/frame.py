@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import field
 
+from vlang.emit.shared.values import edge_states
 from vlang.emit.shared.values.dialect import Dialect, Entry, runs_of, scalars_of, stored_as, width_of
 from vlang.emit.shared.values.formulas import Unwritable, Writer
 from vlang.emit.shared.values.wide import Element
@@ -36,6 +37,7 @@ class Frame:
         scattered: The arrays over vertices that some function reads or writes at another vertex than its own.
         far: The arrays that some function reads at a vertex other than its own vertex and the neighbours, and the
             arrays of whole neighbour lists. Each array has the line of the first such access.
+        pointers: The fields along which passes gather, with the line of the first such gather.
     """
 
     reductions: Mapping[str, f.UserReduction] = field(default_factory=dict)
@@ -49,6 +51,7 @@ class Frame:
     renumbered: bool = False
     scattered: set[str] = field(default_factory=set)
     far: dict[str, int] = field(default_factory=dict)
+    pointers: dict[str, int] = field(default_factory=dict)
 
     def slot(self, name: str) -> int:
         """The number of a slot."""
@@ -315,6 +318,12 @@ class Scope:
             column = self.env.dialect.column(self.columns.index(expr.name), expr.name)
             return self.env.dialect.load(expr.type, f"{column}[{self.edge_index}]")
         return self.env.scalar(f"edge.{expr.name}", expr.type)
+
+    def state(self, expr: f.EdgeState) -> str:
+        return edge_states.state(self, expr)
+
+    def kept(self, expr: f.Keep) -> str:
+        return edge_states.kept(self, expr)
 
     def vertex(self, expr: f.Vertex) -> str:
         index = self.third() if expr == f.THIRD else self.here if expr.of == "self" else self.there

@@ -1,0 +1,41 @@
+"""Code of the values of edge states, which kernels read and store at edges."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from vlang.emit.shared.values.dialect import stored_as
+from vlang.ir.forms import forms as f
+from vlang.runtime.plan.derived import OPPOSITE
+from vlang.types import Type
+
+if TYPE_CHECKING:
+    from vlang.emit.shared.values.frame import Scope
+
+__all__ = ["kept", "state"]
+
+
+def state(scope: Scope, expr: f.EdgeState) -> str:
+    """Code of an edge state before the pass, at the current edge or at the opposite one."""
+    index = _entry(scope)
+    if expr.opposite:
+        index = f"{scope.env.dialect.column(scope.columns.index(OPPOSITE), OPPOSITE)}[{scope.edge_index}]"
+    return scope.env.dialect.load(expr.type, _of_edge(scope, "edges", expr.name, expr.type, index))
+
+
+def kept(scope: Scope, expr: f.Keep) -> str:
+    """Code of the array element that stores the new value of an edge state at the current edge."""
+    return _of_edge(scope, "kept", expr.name, expr.value.type, _entry(scope))
+
+
+def _entry(scope: Scope) -> str:
+    """Code of the index of the current edge among all edges: the first edge of the page comes after the columns."""
+    return f"{scope.env.dialect.column(len(scope.columns), 'first edge')} + {scope.edge_index}"
+
+
+def _of_edge(scope: Scope, kind: str, name: str, type_: Type, index: str) -> str:
+    """Code of an entry of the old values of an edge state (`kind` is "edges") or of the new ones ("kept")."""
+    dtype = stored_as(type_)
+    for slot in (f"edges:{name}", f"kept:{name}"):
+        scope.env.frame.array(slot, dtype, "edges", type_=str(type_))
+    return scope.env.dialect.element(scope.env.pointer(f"{kind}:{name}", dtype), index, 1, 0)
