@@ -59,7 +59,7 @@ def test_check(vlang: Call, tmp_path: Path) -> None:
     assert "error: there is no program file 'nothing.vp'" in done.err
 
 
-def test_check_names_the_lines_that_wrapped_before(vlang: Call, tmp_path: Path) -> None:
+def test_check_names_the_lines_whose_integers_do_not_wrap(vlang: Call, tmp_path: Path) -> None:
     """`check` warns of an integer that may overflow, but not of the depth of a search, which is less than n, nor of a
     rounded float, which never wrapped.
     """
@@ -69,8 +69,9 @@ def test_check_names_the_lines_that_wrapped_before(vlang: Call, tmp_path: Path) 
     path.write_text(text.format("", ""))
     done = vlang("check", path)
     assert (done.status, done.out) == (0, f"{path}: ok\n")
-    assert done.err == (f"note: {path}: this program wrapped before, in line 7: an integer that is too large for its "
-                        "type is `inf` or `-inf` now; write wrap(...) around arithmetic that is to wrap\n")
+    assert done.err == (f"note: {path}: an integer that is too large for its type is `inf` or `-inf` and does not wrap "
+                        "(line 7); write i64 or --precision 64 for larger ones, and wrap(...) around arithmetic that "
+                        "is to wrap\n")
     path.write_text(text.format("wrap(", ")"))
     assert vlang("check", path).err == ""
 

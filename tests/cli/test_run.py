@@ -109,6 +109,42 @@ def test_wrong_parameters_are_usage(vlang: Call, words: list[str], message: str)
 
 
 @pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["source=1", "S=1,2"], "p needs `target` (vertex) and `f` (f32[2]); write for example\n\n    "
+                                "vlang run {} karate source=1 S=1,2 target=1 f=1,2,3"),
+        (["f=4,5", "target=2", "S=1"], "p needs `source` (vertex); write for example\n\n    "
+                                       "vlang run {} karate f=4,5 target=2 S=1 source=1"),
+        (["source=1", "target=2", "f=1,5", "S=[1, '5']"], "`S`: a list has no brackets; write S=1,5"),
+        (["source=1", "target=2", "f=(1,5)", "S=1"], "`f`: a list has no brackets; write f=1,5"),
+    ],
+)
+def test_messages_keep_what_was_given(vlang: Call, tmp_path: Path, words: list[str], message: str) -> None:
+    program = tmp_path / "p.vp"
+    program.write_text("program p(source: vertex, target: vertex, S: vertices, f: float[2])\n"
+                       "vertex x: float = f[0] if self == source or self == target or self in S else 0\n")
+    done = vlang("run", program, "karate", *words)
+    assert (done.status, done.out) == (2, "")
+    assert message.format(program) in done.err
+
+
+def test_a_value_of_a_table_that_does_not_fit(vlang: Call, tmp_path: Path) -> None:
+    program, table, graph = tmp_path / "p.vp", tmp_path / "ages.csv", tmp_path / "edges.csv"
+    graph.write_text("source,target\n0,1\n1,2\n")
+    program.write_text("program p\nvertex age: int\nvertex older: int = count(u.age > age for u -- self)\n")
+    for value, message in (("25.5", "25.5 of vertex 2; the type float holds it"),
+                           ("3000000000", "3000000000 of vertex 2; the type i64 holds it")):
+        table.write_text(f"id,age\n0,30\n2,{value}\n1,4\n")
+        done = vlang("run", program, graph, "--vertices", table, "-q")
+        assert done.status == 1
+        assert f"{table}: `age` is an array of whole numbers (i32); some values do not fit, " \
+               f"such as {message}" in done.err
+    program.write_text("program p\nvertex age: float[4]\nvertex first: float = age[0]\n")
+    done = vlang("run", program, graph, "--vertices", table, "-q")
+    assert "a column has one value a vertex: give vectors as an array, such as --field age=FILE.npy" in done.err
+
+
+@pytest.mark.parametrize(
     ("word", "message"),
     [
         ("a=abc", "`a` is an f32, and `abc` is none; write for example a=0.5"),

@@ -53,7 +53,12 @@ def test_fits(values: Any, dtype: str) -> None:
         ([1.0, np.nan], "i4", "holds nan, and the program reads it as int32: that takes integers only"),
         ([1.0, np.inf], "u8", "holds inf, and the program reads it as uint64: that takes integers only"),
         ([2.0**63], "i8", "holds 9223372036854775808, and the program reads it as int64: its range is"),
-        ([2**24 + 1], "f4", "holds 16777217, and the program reads it as float32: float32 holds integers exactly"),
+        ([3 * 10**9], "i4", "holds 3000000000, and the program reads it as int32: its range is -2147483648 to "
+                            "2147483647; --precision 64 (precision=64) or the type i64 holds it"),
+        ([2**24 + 1], "f4", "holds 16777217, and the program reads it as float32: float32 holds integers exactly up to "
+                            "16777216 only; --precision 64 (precision=64) or the type f64 holds it"),
+        ([2**53 + 1], "f4", "holds 9007199254740993, and the program reads it as float32: float32 holds integers "
+                            "exactly up to 16777216 only; declare the field as i64"),
         ([-(2**53) - 1], "f8", "holds -9007199254740993, and the program reads it as float64"),
         ([1e39], "f4", "holds 1e+39, and the program reads it as float32: float32 ends at 3.40282e+38"),
         ([np.nan, -1e39], "f4", "holds 1e+39, and the program reads it as float32"),

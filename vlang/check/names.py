@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from vlang.check.edge_states import read_state
 from vlang.check.foreign.foreign_names import foreign_name
+from vlang.check.reductions.over_groups import compared_with_own
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
 from vlang.check.tables.scope import EDGE, GRAPH, VERTEX_LEVEL, Sight, Value
@@ -103,12 +104,11 @@ def _own(run: Run, node: t.Name, symbol: Symbol, type_: Type | None, at: Sight) 
                        _no_vertex(at),
                        notes=run.note(symbol, "gathered here"), help="apply it to a field and read that field")
         else:
-            groups = any(f"{member}.{name}" == other for other in _compared(run, node, at))
-            run.report(Code.NO_VERTEX, f"`{name}` needs a vertex", node.span, _no_vertex(at),
-                       help=("a reduction over vertices has one value for the whole graph, not one for each group",
-                             "groups that are named by a vertex have theirs at that vertex: "
-                             f"`gather total = sum({member}.x for {member} in vertices if {member}.{name} == self)`")
-                       if groups else (), write=() if groups else f"{member}.{name}")
+            if any(f"{member}.{name}" == other for other in _compared(run, node, at)):
+                compared_with_own(run, node, at.item, _no_vertex(at))
+            else:
+                run.report(Code.NO_VERTEX, f"`{name}` needs a vertex", node.span, _no_vertex(at),
+                           write=f"{member}.{name}")
         return Value(None)
     return _placed(run, node, name, type_, at, symbol)
 
@@ -156,6 +156,8 @@ def _member_name(at: Sight) -> str:
 def _edge_field(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
     if at.inside == "edges" or at.place == "require":
         return Value(as_read(symbol.type), EDGE, node)
+    if node.name in run.clashed:
+        return Value(None)
     if at.inside == "groups" and at.grouping is not None:
         u = at.grouping.domain.name
         call = next((one for one in rewrite.inside(at.grouping.body) if isinstance(one, t.Call) and
@@ -256,7 +258,10 @@ def applied_symbol(run: Run, name: str, span: t.Span, node: t.Node, at: Sight) -
         at: the context of the name.
     """
     symbol = at.scope.find(name)
-    if symbol is None and name in ("self", "edges"):
+    if symbol is None and name == "V":
+        run.report(Code.UNKNOWN_NAME, "all vertices are `vertices`", span,
+                   write="vertices" if run.file.text[span.start : span.end] == name else ())
+    elif symbol is None and name in ("self", "edges", "E"):
         run.report(Code.UNKNOWN_NAME, f"`{name}` is no set of vertices", span,
                    help="edges are `u -> self`, `self -> u` and `u -- self`; all vertices are `u in vertices`")
     elif symbol is None:
@@ -333,7 +338,8 @@ def field_symbol(run: Run, node: t.Member, at: Sight) -> Symbol | None:
         run.symbols[node] = symbol
         return symbol
     if symbol is not None:
-        _no_field(run, node, symbol, owner)
+        if name not in run.clashed:
+            _no_field(run, node, symbol, owner)
         return None
     if name in run.broken:
         return None

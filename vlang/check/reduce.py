@@ -9,6 +9,7 @@ from vlang.check.foreign.foreign_names import foreign_reduction
 from vlang.check.names import SPOKEN, applied_symbol
 from vlang.check.reductions.grouped import group_parts, of_group, of_pair, weighed
 from vlang.check.reductions.keyed import picked, picks, unkeyed
+from vlang.check.reductions.over_groups import grouped_vertices, no_pointer
 from vlang.check.reductions.pointing import refused
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
@@ -155,14 +156,20 @@ def reduced(x: Expressions, node: t.Reduce, at: Sight) -> Value:
     within = replace(at, scope=inner, inside="edges" if edges else "vertices", here=here)
     body = x.value(node.body, within) if node.group is None else Value(None)
     if points is not None:
-        x.fitting(points.pointer, within, VERTEX, "what is compared with `self`")
+        pointer = x.value(points.pointer, within).type
+        if pointer is not None and pointer != VERTEX:
+            no_pointer(run, node, points, pointer, at.item)
         for part in points.rest:
             x.condition(part, within, "`if`")
     elif node.cond is not None:
         x.condition(node.cond, within, "`if`")
     if node.group is not None and node.weight is None:
         within = replace(within, grouping=node)
-        body = group_parts(x, node, node.group, within, at) if edges else _no_groups(x, node, node.group)
+        if edges:
+            body = group_parts(x, node, node.group, within, at)
+        else:
+            grouped_vertices(run, node, node.group, at.item)
+            return Value(None)
     if picks(run, node):
         result = picked(x, node, within, body.type)
         edges = True
@@ -176,14 +183,6 @@ def reduced(x: Expressions, node: t.Reduce, at: Sight) -> Value:
     default = _default(x, node, at, result)
     level = Level.EDGE if domain.kind == "common" else VERTEX_LEVEL if edges else Level.GRAPH
     return joined(result, Value(None, level, node), *([default] if default is not None else []))
-
-
-def _no_groups(x: Expressions, node: t.Reduce, group: t.Grouping) -> Value:
-    """Report a reduction over vertices with a `by`: only edges can be grouped."""
-    x.run.report(Code.NESTED_REDUCTION, "a reduction over vertices has no groups", group.span, "`by` groups edges",
-                 help=f"a group that a vertex names has its value there: `gather total = sum({node.domain.name}.x for "
-                      f"{node.domain.name} in vertices if {node.domain.name}.c == self)`")
-    return Value(None)
 
 
 def _result(x: Expressions, node: t.Reduce, body: Type | None, edges: bool) -> Type | None:
@@ -248,7 +247,8 @@ def _valueless(x: Expressions, node: t.Reduce, body: Type | None, edges: bool) -
     label = "a vertex may have no edges here" if near else "there may be no such vertex"
     gets = "what an isolated vertex gets" if near else "what a vertex then gets" if edges else "what it is then"
     x.run.report(Code.EMPTY_REDUCTION, f"`{node.name}` of no {'neighbours' if near else 'vertices'} has no value",
-                 node.span, label, help=f"say {gets}, for example:",
+                 node.span, label,
+                 help=f"say {gets}, for example:" if body is not None else f"say {gets}: `default = VALUE`",
                  write=f"{text.rstrip()[:-1]}, default = {zero(body)})" if body is not None else ())
 
 

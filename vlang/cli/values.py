@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import shlex
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -47,8 +48,8 @@ def bindings(program: Program, words: Sequence[str], example: str) -> dict[str, 
     missing = [p for p in program.params if p.required and p.name not in given]
     if missing:
         needs = " and ".join(f"`{p.name}` ({p.type})" for p in missing)
-        words_ = " ".join(f"{p.name}={_sample(p)}" for p in missing)
-        raise click.UsageError(f"{program.name} needs {needs}; write for example\n\n    {example} {words_}")
+        all_ = shlex.join([*words, *(f"{p.name}={_sample(p)}" for p in missing)])
+        raise click.UsageError(f"{program.name} needs {needs}; write for example\n\n    {example} {all_}")
     return given
 
 
@@ -90,8 +91,20 @@ def _value(name: str, type_: str, text: str, graph: Graph) -> Any:
     if type_ == "vertices" and _describes(text.strip(), graph):
         return text.strip()
     if type_ == "vertices":
+        _without_brackets(name, text, graph)
         return [vertex_of(name, part.strip(), graph) for part in text.split(",") if part.strip()]
     return _vector(name, type_, text.strip()) if "[" in type_ else _plain(name, type_, text)
+
+
+def _without_brackets(name: str, text: str, graph: Graph | None = None) -> None:
+    """Raise click.UsageError for a list in brackets, as in Python. `graph` is that of a list of vertices."""
+    inner = text.strip()
+    if inner[:1] in ("[", "(", "{") and inner[-1:] in ("]", ")", "}"):
+        first = inner.partition(",")[0].strip()
+        if graph is not None and graph.ids.text and first in graph.ids:
+            return
+        parts = ",".join(part.strip(" '\"") for part in inner[1:-1].split(","))
+        raise click.UsageError(f"`{name}`: a list has no brackets; write {name}={parts}")
 
 
 def _describes(text: str, graph: Graph) -> bool:
@@ -109,6 +122,7 @@ def _vector(name: str, type_: str, text: str) -> Any:
         return _of_npy(text[1:])
     if "," in type_.partition("[")[2]:
         raise click.UsageError(f"`{name}` is a matrix ({type_}); write {name}=@FILE.npy")
+    _without_brackets(name, text)
     return [_plain(name, type_.partition("[")[0], part) for part in text.split(",")]
 
 

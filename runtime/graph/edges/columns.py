@@ -137,7 +137,8 @@ def _check_float(name: str, values: Array, column: Column, wanted: np.dtype[Any]
     exact = 2 ** (int(info.nmant) + 1)
     worst = max(int(column.low), int(column.high), key=abs)
     if abs(worst) > exact:
-        raise _refusal(name, wanted, f"holds {worst}", f"{wanted} holds integers exactly up to {exact} only")
+        raise _refusal(name, wanted, f"holds {worst}",
+                       f"{wanted} holds integers exactly up to {exact} only{_wider(worst, wanted)}")
 
 
 def _largest_finite(values: Array) -> float:
@@ -152,11 +153,24 @@ def _check_integer(name: str, values: Array, column: Column, wanted: np.dtype[An
             odd = ~np.isfinite(part) | (part != np.trunc(part))
             if odd.any():
                 raise _refusal(name, wanted, f"holds {part[odd][0]}",
-                               f"that takes {'0 and 1' if wanted.kind == 'b' else 'integers'} only")
+                               "that takes 0 and 1 only" if wanted.kind == "b" else
+                               "that takes integers only; declare the field as float or f64")
     for value in (column.low, column.high):
         if not least <= int(value) <= most:
             raise _refusal(name, wanted, f"holds {int(value)}",
-                           "that takes 0 and 1 only" if wanted.kind == "b" else f"its range is {least} to {most}")
+                           "that takes 0 and 1 only" if wanted.kind == "b" else
+                           f"its range is {least} to {most}{_wider(int(value), wanted)}")
+
+
+def _wider(value: int, wanted: np.dtype[Any]) -> str:
+    """What to write for an integer that a type does not hold; "" if no wider type of its kind does."""
+    if wanted.kind == "f" and (abs(value) > 2**53 or wanted.itemsize == 8):
+        return "; declare the field as i64" if -(2**63) < value < 2**63 else ""
+    if wanted.kind == "f":
+        return "; --precision 64 (precision=64) or the type f64 holds it"
+    if wanted.kind == "u" or wanted.itemsize == 8:
+        return "; declare the field as u64" if wanted.itemsize < 8 and 0 <= value < 2**64 else ""
+    return "; --precision 64 (precision=64) or the type i64 holds it" if -(2**63) < value < 2**63 else ""
 
 
 def _chunks(values: Array) -> list[Array]:

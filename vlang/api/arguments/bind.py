@@ -203,7 +203,10 @@ def bind_fields(program: f.Program, graph: Graph, arguments: dict[str, Any], nam
         elif decl.required and graph.vertex_columns is not None and decl.name in graph.vertex_columns.names:
             type_ = str(program.shown.get(decl.name, decl.type))
             joined, _ = graph.vertex_columns.joined(decl.name, graph.ids, type_)
-            arrays[decl.name] = _bound(program, decl, graph, joined)
+            try:
+                arrays[decl.name] = _bound(program, decl, graph, joined)
+            except BindError as error:
+                raise BindError(f"{graph.vertex_columns.source}: {error}") from None
         elif decl.required:
             type_ = str(program.shown.get(decl.name, decl.type))
             raise BindError(f"{name} needs the vertex field `{decl.name}`: an array of {_shape(decl, graph)} values "
@@ -242,14 +245,17 @@ def _array(decl: f.FieldDecl, graph: Graph, value: Any) -> NDArray[Any]:
     assert isinstance(type_, Scalar)
     shape = (graph.n, vector.size) if vector else (graph.n,)
     if array.shape != shape:
+        column = f"; a column has one value a vertex: give vectors as an array, such as --field {decl.name}=FILE.npy" \
+            if vector is not None and array.ndim == 1 else ""
         raise BindError(f"`{decl.name}` is an array of {_shape(decl, graph)} values, one a vertex, not of shape "
-                        f"{array.shape}")
+                        f"{array.shape}{column}")
     if type_ == VERTEX:
         return dense_vertices(graph.ids, array)
-    return _stored(decl, type_, array)
+    return _stored(decl, type_, array, graph)
 
 
-def _stored(decl: f.FieldDecl | f.ParamDecl, type_: Scalar, array: NDArray[Any]) -> NDArray[Any]:
+def _stored(decl: f.FieldDecl | f.ParamDecl, type_: Scalar, array: NDArray[Any],
+            graph: Graph | None = None) -> NDArray[Any]:
     """Convert numbers or bools of any type to the stored form of a type. Raises BindError."""
     if type_ == BOOL:
         if array.dtype != np.bool_ and not np.isin(array, (0, 1)).all():
@@ -260,7 +266,7 @@ def _stored(decl: f.FieldDecl | f.ParamDecl, type_: Scalar, array: NDArray[Any])
     if type_.floating:
         stored = _floats(decl, type_, array)
         return stored.view(np.uint16) if type_ == F16 else stored
-    return _integers(decl, type_, array)
+    return _integers(decl, type_, array, graph)
 
 
 def _shape(decl: f.FieldDecl, graph: Graph) -> str:
@@ -284,7 +290,25 @@ def _too_large(number: float, type_: Scalar) -> str:
     return f"{number:g} does not fit, {type_} ends at {most:g}{help_.get(type_.bits, '')}"
 
 
-def _integers(decl: f.FieldDecl | f.ParamDecl, type_: Scalar, array: NDArray[Any]) -> NDArray[Any]:
+def _misfit(type_: Scalar, array: NDArray[Any], infinite: NDArray[Any], graph: Graph | None) -> str:
+    """The first value that an integer type does not hold, its vertex, and the type that holds it."""
+    finite = np.where(infinite, np.zeros((), array.dtype), array).reshape(-1)
+    broken = np.flatnonzero(finite != np.trunc(finite))
+    below = int(finite.min()) < type_.lowest
+    at = int(broken[0] if len(broken) else finite.argmin() if below else finite.argmax())
+    value = finite[at].item()
+    said = f"{value:g}" if len(broken) else f"{int(value)}"
+    wider = "float" if len(broken) else "i64" if type_.bits < 64 and -(1 << 63) < value < 1 << 63 else ""
+    return f"{said} {_whose(at, array, graph)}{f'; the type {wider} holds it' if wider else ''}"
+
+
+def _whose(at: int, array: NDArray[Any], graph: Graph | None) -> str:
+    """The vertex, or the component of a parameter, that the element `at` of a flattened array belongs to."""
+    return f"in component {at}" if graph is None else f"of vertex {graph.label(at // (array.size // graph.n))}"
+
+
+def _integers(decl: f.FieldDecl | f.ParamDecl, type_: Scalar, array: NDArray[Any],
+              graph: Graph | None) -> NDArray[Any]:
     """Convert an array to the stored integers of a field.
 
     Infinite floats become `inf` or `-inf` of the field's type.
@@ -292,13 +316,15 @@ def _integers(decl: f.FieldDecl | f.ParamDecl, type_: Scalar, array: NDArray[Any
     dtype = np.dtype(("uint" if type_.kind == "uint" else "int") + str(type_.bits))
     result = np.empty(array.shape, dtype=dtype)
     if array.dtype.kind == "f" and np.isnan(array).any():
-        raise BindError(f"`{decl.name}` is an array of whole numbers ({type_}); some values are NaN")
+        raise BindError(f"`{decl.name}` is an array of whole numbers ({type_}); some values are NaN, such as that "
+                        f"{_whose(int(np.isnan(array).reshape(-1).argmax()), array, graph)}")
     infinite = np.isinf(array) if array.dtype.kind == "f" else np.zeros(array.shape, dtype=bool)
     finite = array[~infinite]
     # Limits are compared as Python integers: the largest i64, as a float, is rounded up to a number that does not fit.
     outside = len(finite) and (int(finite.min()) < type_.lowest or int(finite.max()) > type_.highest)
     if outside or (finite != np.trunc(finite)).any():
-        raise BindError(f"`{decl.name}` is an array of whole numbers ({type_}); some values do not fit")
+        raise BindError(f"`{decl.name}` is an array of whole numbers ({type_}); some values do not fit, such as "
+                        f"{_misfit(type_, array, infinite, graph)}")
     if infinite.any() and type_.kind == "uint":
         raise BindError(f"`{decl.name}` is {type_}, which has no inf")
     result[~infinite] = finite.astype(dtype)

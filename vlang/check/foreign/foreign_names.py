@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from vlang.check.tables.checking import Run
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
@@ -22,9 +24,11 @@ _NAMES: dict[str, Advice] = {
     "superstep": ("`iteration` counts supersteps from 1", "(iteration - 1)"),
     **dict.fromkeys(("round", "step", "epoch", "iter", "rnd"), ("`iteration` counts supersteps from 1", "iteration")),
     "pi": ("", "3.141592653589793"), "nan": ("", "(0.0 / 0.0)"), "NaN": ("", "(0.0 / 0.0)"),
-    **dict.fromkeys(("num_vertices", "num_nodes", "n_vertices", "n_nodes"), ("the number of vertices is `N`", "N")),
-    **dict.fromkeys(("num_edges", "n_edges"), ("the number of edges is `M`", "M")),
+    **dict.fromkeys(("num_vertices", "num_nodes", "n_vertices", "n_nodes", "V"),
+                    ("the number of vertices is `N`", "N")),
+    **dict.fromkeys(("num_edges", "n_edges", "num_arcs", "E"), ("the number of edges is `M`", "M")),
 }
+_GATHERED = re.compile(r"\bgather +(\w+) *= *$")
 _MANY = "a reduction gives one value; `vlang run ... --top 10` sorts rows after the run"
 
 
@@ -46,8 +50,14 @@ def foreign_reduction(run: Run, node: t.Reduce) -> Advice | None:
     rest = run.file.text[node.body.span.end : node.span.end - 1]
     rest, over = rewrite.one_line(rest), node.domain.kind in ("vertices", "set")
     if name in ("argmax", "argmin"):
+        if node.default is not None:  # of the vertex, in the text after the body
+            default = rewrite.one_line(run.text(node.default))
+            rest = rest[: rest.rindex(default)] + f"(0, {default})"
         pairs = f"{name[3:]}(({body}, {node.domain.name}){' ' if rest[:1] != ' ' else ''}{rest})"
-        return "the vertex is the second part of the best tuple:", pairs + ("[1]" if over else "")
+        gathered = _GATHERED.search(run.file.text[: node.span.start].rpartition("\n")[2])
+        if gathered is not None and not over:  # a `gather` is one reduction and nothing else
+            return f"the vertex is the second part of the best tuple, `{gathered[1]}[1]`:", pairs
+        return "the vertex is the second part of the best tuple:", f"{pairs}[1]"
     if name in ("std", "stdev", "std_dev") and over:
         default = "" if node.default is not None else ", default = 0"
         mean = f"mean({{}}{' ' if rest[:1] != ' ' else ''}{rest}{default})"

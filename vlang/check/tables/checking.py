@@ -31,6 +31,7 @@ class Run:
         file: the tree.
         precision: 32 or 64, the bits of `int` and `float`.
         broken: the names on lines that did not parse; they are not reported as unknown.
+        clashed: the names that are declared twice; how they are read is not reported again.
         problems: the problems found so far.
         types, symbols, targets, declared: as in `Checked`.
         levels: the level of every expression: graph, vertex or edge.
@@ -49,6 +50,7 @@ class Run:
     file: t.File
     precision: int
     broken: frozenset[str] = frozenset()
+    clashed: set[str] = field(default_factory=set)
     problems: list[Problem] = field(default_factory=list)
     types: dict[t.Expr, Type] = field(default_factory=dict)
     levels: dict[t.Expr, Level] = field(default_factory=dict)
@@ -144,6 +146,7 @@ class Run:
         other = scope.find(name)
         if other is None or name in self.broken:
             return True
+        self.clashed.add(name)
         here, there = sorted((span, self.places[other]), key=lambda s: s.start)
         self.report(Code.NAME_TAKEN, f"`{name}` is declared twice", there, "declared again here",
                     notes=((here, "declared here first"),),

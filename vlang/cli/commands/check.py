@@ -30,8 +30,8 @@ def _explain(ctx: click.Context, option: click.Parameter, code: str | None) -> N
     ctx.exit()
 
 
-def _wrapped_before(program: Program) -> str:
-    """A note on integers that may overflow, because older versions of vlang wrapped them; "" if there are none."""
+def _saturating(program: Program) -> str:
+    """A note on integers that may overflow, because those of other languages wrap; "" if there are none."""
     from vlang.ir.forms.ranges import USUAL  # start-up
     from vlang.ir.integer_watch import wrapped_lines  # start-up
 
@@ -42,8 +42,8 @@ def _wrapped_before(program: Program) -> str:
     if not lines:
         return ""
     where = f"line{'s' * (len(lines) > 1)} {', '.join(map(str, lines))}"
-    return (f"this program wrapped before, in {where}: an integer that is too large for its type is `inf` or `-inf` "
-            "now; write wrap(...) around arithmetic that is to wrap")
+    return (f"an integer that is too large for its type is `inf` or `-inf` and does not wrap ({where}); write i64 or "
+            "--precision 64 for larger ones, and wrap(...) around arithmetic that is to wrap")
 
 
 @click.command()
@@ -73,7 +73,7 @@ def command(programs: tuple[str, ...], precision: int | None) -> int:
         for node, laws in program.stages().checked.laws.items():
             if not laws.proved:
                 note(f"note: reduction {node.name} of {name}: {laws.said}")
-        if wraps := _wrapped_before(program):
+        if wraps := _saturating(program):
             note(f"note: {name}: {wraps}")
         count = len(program.warnings)
         say(f"{name}: ok" + (f", {count} warning{'s' * (count > 1)}" if count else ""))

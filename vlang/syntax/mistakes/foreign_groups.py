@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from vlang.syntax.mistakes.habits import Habit
+from vlang.syntax.mistakes.vertex_groups import Grouped, for_groups, where_named
 
 if TYPE_CHECKING:
     from vlang.syntax.mistakes.surroundings import Surroundings
@@ -14,6 +15,8 @@ __all__ = ["foreign_group", "foreign_random"]
 
 _BY = re.compile(r"(?P<at>\b(?:group[ _]?by|grouped by|by)\b) (?!\w+ ?=[^=])(?P<key>[^,()]+?)"
                  r"(?: (?P<having>having|where|if) (?P<test>.+))?\)$", re.IGNORECASE)
+_FIELD = re.compile(r"vertex (?P<name>\w+): ?(?P<type>\w+) ?= ?(?P<fold>\w+)\((?P<body>.+?) for (?P<v>\w+) in vertices"
+                    r"(?: if (?P<cond>.+))?")
 _DRAW = re.compile(r"(?P<at>\brandom\.(?:random|uniform|rand)|\brand|\brandom)\((?:0(?:\.0)?, ?1(?:\.0)?)?\)")
 _CHOICE = re.compile(r"(?P<at>\b(?:random|np\.random)\.choice)\((?P<body>\w+ for [^,()]+)\)")
 
@@ -23,6 +26,8 @@ def foreign_group(line: str, around: Surroundings) -> Habit | None:
     match = _BY.search(line)
     if match is None or " for " not in line[: match.start()]:
         return None
+    if re.search(r" for \w+ in vertices\b", line[: match.start()]) is not None:
+        return _of_vertices(line, match, around)
     key, name = match["key"].strip(), around.fresh("key")
     neighbour = re.search(r"for (?:self -> )?(\w+)", line[: match.start()][line[: match.start()].rindex(" for "):])
     u = neighbour[1] if neighbour is not None else "u"
@@ -43,6 +48,21 @@ def foreign_group(line: str, around: Surroundings) -> Habit | None:
     return Habit("the key of a group has a name" if match["at"].lower() == "by" else
                  f"`{match['at']}` is written `by NAME = KEY`",
                  (f"the name is read in the body, and `if` {said} chooses groups:",), (new,), match.span("at"))
+
+
+def _of_vertices(line: str, match: re.Match[str], around: Surroundings) -> Habit:
+    """The habit of a reduction over vertices with groups."""
+    field, key = _FIELD.fullmatch(line[: match.start()].rstrip()), match["key"].strip()
+    help_: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+    if field is not None and match["having"] is None and around.top:
+        owner, _, name = key.partition(".")
+        type_ = around.fields.get(name, "") if owner == field["v"] else ""
+        body = "true" if field["body"] == "*" else field["body"]
+        asked = Grouped(field["name"], field["type"], field["fold"], body, field["v"], key, type_, field["cond"] or "")
+        help_, write = for_groups(asked, around.fresh)
+    return Habit("a reduction over vertices has no groups", help_ if write else (where_named(),), write,
+                 match.span("at"))
 
 
 def foreign_random(line: str, around: Surroundings) -> Habit | None:

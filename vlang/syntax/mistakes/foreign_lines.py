@@ -63,6 +63,10 @@ def _typed_arrow(line: str, around: Surroundings) -> Habit | None:
     far = (match["far"] or match["end"]) if match is not None else ""
     if match is None or "self" not in (match[1], far):
         return None
+    if _TYPED.search(line, match.start("far" if match["far"] else "end")) is not None:
+        return found(match, "a reduction ranges over single edges, not over paths of several edges",
+                     "triangles are the common neighbours w of both ends of an edge: "
+                     "`sum(count(true for w in common(self, u)) for u -- self)`", group="at")
     left, right = (far, match[1]) if match[2] else (match[1], far)
     arrow = "->" if match[2] or match["to"] else "--"
     domain = f"{left} {arrow} {right}"

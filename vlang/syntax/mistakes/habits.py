@@ -90,6 +90,8 @@ _ROWS = (
          "in-edges: `for u -> self`; out-edges: `for self -> u`; both: `for u -- self`", r"\1 for \2 -- self\3"),
     row(r"(vertex|edge) (NAME): (?:string|str|text|object|enum|factor)\b(.*)", "texts are named values: a `category`",
          "a column of names, which a program compares:", r"\1 \2: category\3"),
+    row(r"(program NAME\(.*?NAME): (?P<at>string|str|text|object|enum|factor)\b(.*)",
+         "`\\2` is no type: texts are named values, a `category`", "the call gives the name:", r"\1: category\3"),
     row(r"(vertex|edge) (NAME): (?:datetime64|datetime|timestamp|Date|Timestamp)\b(.*)", "a point in time is a `time`",
          "`date` counts days, `time` seconds, and `time[ms]` milliseconds:", r"\1 \2: time\3"),
     row(r"apply (NAME) = (NAME) (?P<at>=) ([^=]+)", "a statement assigns once with `=`",

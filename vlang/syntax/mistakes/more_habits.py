@@ -48,6 +48,18 @@ MORE = (
     row(r"(?:(?:vertex|let|global|apply) )?.*\bNAME\.(?P<at>merge|join)\(.*\).*",
         "a value has no method `\\1`: the fields of a vertex are read together",
         "leave this line out: an expression may read several fields"),
+    # Python, Rust, C
+    row(r"for (NAME) in (?P<at>(\w+) ?\.\.[.=]? ?(.+)):", "`\\2` is written `from \\3 to \\4`",
+        "both numbers are included:", r"for \1 from \3 to \4:"),
+    row(r".*\(.+ for NAME in (?P<at>range)\(.*\).*\)",
+        "a reduction ranges over edges or vertices, not over numbers",
+        "`u -> self`, `self -> u`, `u -- self` or `v in vertices`; "
+        "the least number that no neighbour has is `mex(u.x for u -- self)`"),
+    *(row(rf"(?:apply )?(NAME) (?P<at>(//|/|%|\*\*|<<|>>)=) ({operand})", "there is no `\\2`",
+          "the operation is written out:", write)
+      for operand, write in ((r"\w+(?:\.\w+)*", r"apply \1 = \1 \3 \4"), (".+", r"apply \1 = \1 \3 (\4)"))),
+    row(r"repeat ([\w.()]+(?: ?(?:[-+*%]|//?) ?[\w.()]+)+):", "`repeat` with a number needs `times`",
+        "the number of supersteps:", r"repeat \1 times:"),
     # DGL, PyTorch Geometric
     row(r"(?:NAME\.)?(?P<at>update_all)\((?:fn\.)?copy_(?:u|src)\(\"(NAME)\", ?\"(NAME)\"\), ?(?:fn\.)?(sum|min|max)"
         r"\(\"\3\", ?\"(NAME)\"\)\)", "there is no `\\1`: a vertex gathers from its neighbours",
