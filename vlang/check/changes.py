@@ -27,18 +27,17 @@ def old(x: Expressions, node: t.Call, at: Sight) -> Value:
 def changed(x: Expressions, node: t.Call, at: Sight) -> Value:
     """The type and level of `changed(f)`: whether the field differs from its old value.
 
-    Reports it where no statement of the superstep has written the field before: it is false there.
+    Warns where no statement of the superstep has written the field before, because it is false there.
     """
     symbol, value = _in_time(x, node, at)
     loop = at.loop
     if symbol is not None and loop is not None and at.place in ("gather", "apply", "where", "let") and \
             symbol not in loop.applied and not _repeats(loop.node):
         name = symbol.name
-        x.run.report(Code.MISPLACED_CHANGE, f"`{x.run.text(node)}` is always false here", node.span,
+        x.run.report(Code.UNCHANGED, f"`{rewrite.short(x.run.text(node))}` is always false here", node.span,
                      f"no statement before this one writes `{name}` in this superstep",
                      help=f"to test what changed in the superstep before, keep it in a field: `apply fresh = "
                           f"changed({name})` after `{name}` is applied")
-        return Value(None)
     return Value(None if value.type is None else BOOL, value.level, value.cause)
 
 

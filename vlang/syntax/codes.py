@@ -122,6 +122,9 @@ class Code(StrEnum):
     SHARED_RANDOM = ("V206", "a random number that all vertices share",
                      "The number depends on the seed and the keys alone, and none of them differs between vertices.",
                      "apply sick = sick or random(seed, iteration) < 0.1", "warning")
+    UNCHANGED = ("V207", "a test of changes that is always false",
+                 "`changed(f)` compares with the start of the superstep, and nothing has written `f` since.",
+                 "gather hit = any(true for u -> self if changed(u.hot))", "warning")
     NOT_A_REDUCTION = ("V301", "not a reduction",
                        "A declared reduction is commutative and associative, and its identity changes nothing.",
                        "reduction mid(a, b): float = (a + b) / 2, identity 0")
