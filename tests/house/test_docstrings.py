@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 from tests.house.test_layers import FILES, ROOT
@@ -56,17 +57,19 @@ def _kernel(node: ast.FunctionDef) -> bool:
     return all(one.annotation is None or ast.unparse(one.annotation) == "Any" for one in node.args.args)
 
 
-FOUND = [one for path in FILES.values() if "skeletons" not in path.parts
-         for one in _public(ast.parse(path.read_text(encoding="utf-8")).body, path.relative_to(ROOT).as_posix())]
-"""All public functions and dataclasses except commands, whose options have help texts, and kernels."""
+@cache
+def _found() -> list[Described]:
+    """Return all public functions and dataclasses except commands, whose options have help texts, and kernels."""
+    return [one for path in FILES.values() if "skeletons" not in path.parts
+            for one in _public(ast.parse(path.read_text(encoding="utf-8")).body, path.relative_to(ROOT).as_posix())]
 
 
 def test_many_parameters_are_listed() -> None:
     """Public functions and dataclasses with more than MOST parameters have a list. Only `Options` lists no parameters:
     its fields are described in their metadata, from which the documents are generated.
     """
-    listed = {(one.name, one.parameters) for one in FOUND if any(word in one.text for word in LISTS)}
-    silent = [f"{one.place} {one.name}" for one in FOUND if len(one.parameters) > MOST and one.name != "Options"
+    listed = {(one.name, one.parameters) for one in _found() if any(word in one.text for word in LISTS)}
+    silent = [f"{one.place} {one.name}" for one in _found() if len(one.parameters) > MOST and one.name != "Options"
               and not any(word in one.text for word in LISTS)
               and not (one.owner and (one.name, one.parameters) in listed)]  # the interface lists them
     assert silent == []
@@ -75,7 +78,7 @@ def test_many_parameters_are_listed() -> None:
 def test_lists_name_parameters_that_exist() -> None:
     """Each line `name: meaning`, or `name, name: meaning`, of an `Args:` list names parameters of its function."""
     unknown = []
-    for one in FOUND:
+    for one in _found():
         lines = iter(one.text.splitlines())
         if one.parameters and any(line.strip() == "Args:" for line in lines):
             for line in lines:
@@ -90,4 +93,4 @@ def test_lists_name_parameters_that_exist() -> None:
 
 def test_kernels_and_commands_are_few() -> None:
     """The checks cover most public functions of the project."""
-    assert len(FOUND) > 1000
+    assert len(_found()) > 1000

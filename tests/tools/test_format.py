@@ -6,6 +6,7 @@ import io
 import random
 import re
 import stat
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,8 +25,7 @@ __all__ = ["vlang"]
 
 TESTS = Path(__file__).resolve().parents[1]
 PLACES = ("reference/design/*.vp", "../stdlib/*.vp", "../examples/*.vp", "../examples/tutorial/*.vp", "mistakes/*/*.vp")
-TEXTS = {f"{path.parent.name}-{path.stem}": path.read_bytes().decode()
-         for place in PLACES for path in sorted(TESTS.glob(place))}
+
 
 
 def parses(text: str) -> bool:
@@ -34,6 +34,16 @@ def parses(text: str) -> bool:
     except ProgramError:
         return False
     return True
+
+
+@cache
+def texts(place: str) -> dict[str, str]:
+    """Return the programs that are parsed without a mistake in a place, by name."""
+    found = {f"{path.parent.name}-{path.stem}": path.read_bytes().decode() for path in sorted(TESTS.glob(place))}
+    return {name: text for name, text in found.items() if parses(text)}
+
+
+TEXTS = st.deferred(lambda: st.sampled_from([text for place in PLACES for text in texts(place).values()]))
 
 
 def tree(text: str) -> str:
@@ -50,9 +60,12 @@ def formatted(text: str) -> str:
     return result
 
 
-@pytest.mark.parametrize("name", [name for name, text in TEXTS.items() if parses(text)])
-def test_programs(name: str) -> None:
-    formatted(TEXTS[name])
+@pytest.mark.parametrize("place", PLACES)
+def test_programs(place: str) -> None:
+    assert texts(place)
+    for name, text in texts(place).items():
+        print(name)
+        formatted(text)
 
 
 @pytest.mark.parametrize("path", sorted((TESTS / "reference/design").glob("*.vp")), ids=lambda p: p.stem)
@@ -76,31 +89,34 @@ def test_random_programs(generated: Generated) -> None:
 
 
 @settings(max_examples=60)
-@given(st.sampled_from(sorted(n for n, t in TEXTS.items() if parses(t))), st.randoms(use_true_random=False))
-def test_other_spaces_have_the_same_layout(name: str, chance: random.Random) -> None:
-    text = format_text(TEXTS[name])
+@given(TEXTS, st.randoms(use_true_random=False))
+def test_other_spaces_have_the_same_layout(program: str, chance: random.Random) -> None:
+    text = format_text(program)
     other = respaced(text, chance)
     assert formatted(other) == text
 
 
 @settings(max_examples=60)
-@given(st.sampled_from(sorted(n for n, t in TEXTS.items() if parses(t))), st.randoms(use_true_random=False))
-def test_comments_and_line_ends_anywhere(name: str, chance: random.Random) -> None:
-    text = disturbed(TEXTS[name], chance)
+@given(TEXTS, st.randoms(use_true_random=False))
+def test_comments_and_line_ends_anywhere(program: str, chance: random.Random) -> None:
+    text = disturbed(program, chance)
     result = formatted(text)
     comments = re.compile(r"#[^\n]*")
     assert [c.rstrip() for c in comments.findall(result)] == [c.rstrip() for c in comments.findall(text)]
 
 
 def respaced(text: str, chance: random.Random) -> str:
-    """Return the text with other numbers of spaces inside lines and other widths of indentation."""
+    """Return the text with other numbers of spaces outside of literals, and other widths of indentation."""
+    def spaced(code: str) -> str:
+        code = re.sub(r" +", lambda m: " " * chance.randint(1, 3), code)
+        return re.sub(r"(?<=[(,\[])|(?=[),:\]])", lambda m: " " * chance.choice((0, 0, 1, 4)), code)
+
     unit = chance.randint(1, 9)
     lines = []
     for line in text.split("\n"):
         code, mark, comment = line.partition("#")
         depth, code = (len(code) - len(code.lstrip())) // 4, code.strip()
-        code = re.sub(r" +", lambda m: " " * chance.randint(1, 3), code)
-        code = re.sub(r"(?<=[(,\[])|(?=[),:\]])", lambda m: " " * chance.choice((0, 0, 1, 4)), code)
+        code = "".join(part if part[:1] == '"' else spaced(part) for part in re.split(r'("[^"]*")', code))
         lines.append(" " * (unit * depth) + code + (" " * chance.randint(0, 3) if code else "") + mark + comment)
         lines += [" " * chance.randint(0, 5)] * (chance.randint(0, 2) if not line else 0)
     return "\n".join(lines)
