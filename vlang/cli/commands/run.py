@@ -173,6 +173,8 @@ def _run(
             for name, value in list(result.row(options["target"]).items())[1:]:
                 say(f"{name} of {options['target']} = {value}", err=output == "-")
         _write(result, output, top, as_json, quiet, [rank.rank] if rank else range(size or 1), size or 1)
+        if quiet and not result.converged and not {"max_rounds", "target"} & options.keys():  # a run ends where asked
+            note(f"warning: not converged: {result.reason}")
         if picture is not None:
             _draw(result, picture, quiet)
         for text in result.warnings[len(read.warnings) :]:  # warnings of the graph were printed when it was read
@@ -346,8 +348,6 @@ def _write(
             say(f"{name} = {global_text(value, result.types[name])}", err=output == "-")
     if not quiet:
         note(result.summary())
-    elif not result.converged and result.final is None:  # a run with a target ends where it was asked to
-        note(f"warning: not converged: {result.reason}")
 
 
 def warn(program: Program) -> None:
