@@ -31,7 +31,8 @@ FORMS = {
     "both, by floats": {"type": "float", "start": "7.5", "far": "-inf", "best": "max", "step": "- 0.5",
                         "edges": "u -- self"},
     "soon at the end": {"type": "i8", "start": "0", "far": "inf", "best": "min", "step": "+ 127"},
-    "nobody": {"type": "int", "start": "0", "far": "inf", "best": "min", "step": "+ 1", "source": "outdegree > 99999"},
+    "no source": {"type": "int", "start": "0", "far": "inf", "best": "min", "step": "+ 1",
+                  "source": "outdegree > 99999"},
     "copied": {"type": "i64", "start": "3", "far": "inf", "best": "min", "step": "+ 0"},
 }
 GRAPHS = ("kron:11", "star:9000", "grid:20x30", "path:300", "uniform:10")
@@ -53,7 +54,7 @@ def graph(spec: str) -> Graph:
     return Graph.from_edges(edges.src[some], edges.dst[some], n=made.n + 70, directed=spec in ("kron:11", "path:300"))
 
 
-@pytest.mark.parametrize("form", sampled(FORMS, ["both, by floats", "soon at the end", "nobody", "copied"]))
+@pytest.mark.parametrize("form", sampled(FORMS, ["both, by floats", "soon at the end", "no source", "copied"]))
 def test_every_way_is_as_pulled(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "early" in program(form).plan(frozenset()).stages[-1].kernels
     for spec in GRAPHS:
