@@ -163,6 +163,8 @@ class _RankPriorityLoop(PriorityLoop):
                 continue
             first, last = self._numbers.mirrors_of(rank)
             places = Reader(message).values([self._values[first:last]], self._size)
+            if places is None:
+                places = np.arange(last - first, dtype=np.uint32)
             mirror_kernels()["wait"](places, len(places), first, self._waiters)
 
     def close(self) -> None:

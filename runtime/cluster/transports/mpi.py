@@ -14,6 +14,7 @@ import numpy as np
 from vlang.errors import BindError, ClusterError
 from vlang.runtime.cluster.transports.transport import Buffer, check_places
 from vlang.runtime.cluster.transports.watch import Watch
+from vlang.runtime.storage.memory import empty
 from vlang.runtime.threads.processors import available_threads
 
 __all__ = ["INSTALL", "MOST_BYTES", "Mpi", "mpi_ranks"]
@@ -41,6 +42,8 @@ class Mpi:
 
     `comm` is the communicator of the ranks; by default, all ranks of the job. The communicator is duplicated.
     """
+
+    together = True
 
     def __init__(self, comm: Any = None) -> None:
         from mpi4py import MPI  # optional
@@ -74,7 +77,7 @@ class Mpi:
         self._wait(self._comm.Ialltoall(self._out, self._in))
         self._check(where)
         coming = self._in[:, :_SIZE].copy().view(np.int64)[:, 0].tolist()
-        found = [np.empty(0 if rank == self.rank else length, np.uint8) for rank, length in enumerate(coming)]
+        found = [empty(0 if rank == self.rank else length, np.uint8) for rank, length in enumerate(coming)]
         requests = []
         for rank, buffer in enumerate(found):
             if len(buffer) > _INSIDE:

@@ -205,6 +205,12 @@ class Device(Protocol):
     def drain(self) -> None:
         """Wait on the host until all work of all streams has ended."""
 
+    def queue(self) -> int:
+        """The handle of the default stream, on which another library is about to queue work."""
+
+    def identity(self) -> str:
+        """A text that no other GPU has, on this host or on others."""
+
     def load(self, text: str, entries: Mapping[str, str]) -> Mapping[str, Kernel]:
         """Load the kernels of a CUDA C text, by name.
 

@@ -373,6 +373,15 @@ class EmulatedDevice:
             raise DeviceError("the time of an event is requested before it has passed")
         return end.passed - start.passed
 
+    def queue(self) -> int:
+        """End all queued work, because another library works at once; returns a handle that is not used."""
+        self.drain()
+        return 0
+
+    def identity(self) -> str:
+        """A text that no other device has."""
+        return f"emulated {id(self)}"
+
     def synchronize(self, stream: Stream | None = None) -> None:
         """Wait for the work of a stream. Other streams may or may not advance."""
         waited = self._stream(stream)
