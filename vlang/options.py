@@ -158,12 +158,11 @@ class Options:
         "cluster", "N|ray:N|ray://HOST:PORT",
         "Run on N ranks, which are processes that MPI starts on this machine, with the same results. Under mpiexec or "
         "srun the option is not needed; in Python, cluster=\"mpi\" then makes this process a rank of its MPI job. "
-        "ray:N runs N ranks on Ray, and ray://HOST:PORT runs one rank on each machine of a Ray cluster.",
-        devices="cpu"))
+        "ray:N runs N ranks on Ray, and ray://HOST:PORT runs one rank on each machine of a Ray cluster."))
     restarts: int | None = field(default=None, metadata=_about(
         "whole", "N",
         "Start the ranks again, at most N times, if one is killed; they continue from the last checkpoint of all "
-        "ranks. Needs `cluster` with a number of ranks, and `checkpoint`.", devices="cpu"))
+        "ranks. Needs `cluster` with a number of ranks, and `checkpoint`."))
     notices: Callable[[str], None] | None = field(default=None, metadata=_about(
         "notices", "FUNCTION",
         "A function that is called with a sentence for each event of checkpoints, or True to print these sentences.",

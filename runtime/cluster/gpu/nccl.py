@@ -107,7 +107,7 @@ _KEPT: WeakKeyDictionary[Transport, dict[str, Nccl]] = WeakKeyDictionary()
 
 def joined_gpus(device: Device, transport: Transport) -> tuple[Nccl | None, str]:
     """Connect the GPUs of all ranks, or return None and the reason. All ranks call this together."""
-    library, identity = nccl(), device.identity()
+    library, identity = nccl(), device.info.identity
     why = "" if library is not None else "NCCL is not installed: pip install nvidia-nccl-cu13"
     if not transport.together:
         why = "these ranks are started again one by one, and NCCL cannot replace a rank"

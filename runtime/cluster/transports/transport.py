@@ -14,8 +14,8 @@ from vlang.errors import ClusterError
 from vlang.runtime.storage.memory import empty
 
 __all__ = [
-    "Buffer", "Solo", "Transport", "agree", "check_places", "first_reason", "gathered", "gathered_whole", "here", "joined", "summed",
-    "text_of_rank_0", "texts",
+    "Buffer", "Solo", "Transport", "agree", "check_places", "first_reason", "gathered", "gathered_whole", "here",
+    "joined", "summed", "text_of_rank_0", "texts",
 ]
 
 Buffer = NDArray[np.uint8]

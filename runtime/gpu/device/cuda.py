@@ -5,7 +5,6 @@ This module is imported only if a GPU is requested, and CuPy is imported only wh
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -281,13 +280,7 @@ class CudaDevice:
 
     def queue(self) -> int:
         """The handle of the default stream, on which another library is about to queue work."""
-        with self._guard:
-            return self._handle(None)
-
-    def identity(self) -> str:
-        """The name of the host and the number of the GPU on its bus."""
-        with self._guard:
-            return f"{platform.node()} {self._runtime.deviceGetPCIBusId(self._index)}"
+        return self._handle(None)
 
     def _wait_for(self, handle: int) -> None:
         if self._drained != self._queued:

@@ -29,6 +29,7 @@ class DeviceInfo:
         shared: bytes of shared memory that one block may use.
         memory: total bytes of device memory.
         unified: whether kernels can read registered host memory.
+        identity: a text that no other GPU has, on this host or on others.
     """
 
     name: str
@@ -37,6 +38,7 @@ class DeviceInfo:
     shared: int
     memory: int
     unified: bool
+    identity: str = ""
 
 
 class Buffer(Protocol):
@@ -207,9 +209,6 @@ class Device(Protocol):
 
     def queue(self) -> int:
         """The handle of the default stream, on which another library is about to queue work."""
-
-    def identity(self) -> str:
-        """A text that no other GPU has, on this host or on others."""
 
     def load(self, text: str, entries: Mapping[str, str]) -> Mapping[str, Kernel]:
         """Load the kernels of a CUDA C text, by name.

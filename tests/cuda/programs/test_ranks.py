@@ -58,7 +58,7 @@ def test_the_same_bits_as_on_one_gpu() -> None:
     """
     asked: dict[str, Any] = {"deterministic": True, "max_rounds": 3, "mode": "pull"}
     first = run("pagerank", "wide", **asked)
-    found = on_ranks("pagerank", "wide", 3, **asked)
+    found = on_ranks("pagerank", "wide", 3, cluster="mpi", **asked)
     assert [one.device for one in found] == ["emulated:0", "emulated:1", "emulated:2"]
     for one in found:
         assert_same(first, one)
@@ -97,14 +97,14 @@ def test_without_nccl(library: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch) -> 
     """
     monkeypatch.setattr(nccl, "nccl", lambda: library)
     with monkeypatch.context() as patch:
-        patch.setattr("tests.cuda.emulation.emulated.EmulatedDevice.identity", lambda _: "the same")
+        patch.setattr("tests.cuda.emulation.emulated.id", lambda _: 0, raising=False)
         assert "by its host (some ranks share a GPU)" in on_ranks("pagerank", "skewed", 2, max_rounds=2)[0].notes[-1]
     with monkeypatch.context() as patch:
         patch.setattr("vlang.runtime.cluster.transports.thread_ranks.ThreadRank.together", False)
         assert "NCCL cannot replace a rank" in on_ranks("pagerank", "skewed", 2, max_rounds=2)[0].notes[-1]
     with monkeypatch.context() as patch:
         patch.setattr(nccl, "_BYTE", 7)
-        with pytest.raises(DeviceError, match="NCCL failed in nccl(Send|Recv): invalid argument"):
+        with pytest.raises(DeviceError, match=r"NCCL failed in nccl(Send|Recv): invalid argument"):
             on_ranks("pagerank", "skewed", 2, max_rounds=2)
 
 
