@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -29,6 +30,8 @@ _SIZE, _PLACE = 8, 504  # of these: the length of the message, and the place of 
 _INSIDE = _RECORD - _SIZE - _PLACE  # messages up to this length are in the record
 _FAILED = "!"  # begins the place of a rank that has failed
 _SPINS = 2000  # tests before a rank that waits gives its processor to others, if each rank has one
+_SPINS_SHARED = 20  # the same if several ranks share a processor
+_YIELDS = 500  # times that it gives its processor away before it sleeps, which takes 50 us and more
 _GRACE = 1.0  # seconds that a rank that failed waits for others before it ends the job
 _STARTS = 5.0  # the same before the first exchange, while others may still import modules
 
@@ -58,7 +61,7 @@ class Mpi:
         self.place = int(shared.Get_rank())
         shared.Free()
         self.calls = self.sent = 0
-        self._spins = _SPINS if self.beside <= available_threads() else 1
+        self._spins = _SPINS if self.beside <= available_threads() else _SPINS_SHARED
         self.failed = False
         self._out = np.zeros((self.size, _RECORD), np.uint8)
         self._in = np.zeros((self.size, _RECORD), np.uint8)
@@ -134,6 +137,10 @@ class Mpi:
     def _wait(self, request: Any) -> None:
         """Wait for a request. After a while, print which ranks wait and which ranks are missing (see `Watch`)."""
         for _ in range(self._spins):
+            if request.Test():
+                return
+        for _ in range(_YIELDS):
+            os.sched_yield()
             if request.Test():
                 return
         self._watch.begin()
