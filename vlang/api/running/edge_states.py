@@ -55,7 +55,7 @@ def _elsewhere(options: Options) -> str:
     if options.chaos is not None:
         return "chaos takes the edges of a vertex in another order than their values: leave out chaos"
     if options.check:
-        return "check mode watches fields of vertices only: leave out check"
+        return "trap mode watches fields of vertices only: leave out trap"
     return ""
 
 
