@@ -28,6 +28,7 @@ names the other slots:
     near:WAY:T:C  T[1 + entries of near:neighbours]: a leading 0, then for each entry the sum of the edge column C over
                   the edges between its two vertices in direction WAY ("out" or "in"); without C, the number of these
                   edges
+    near:opposite u32, for each entry of near:neighbours the place of the opposite entry, in a simple undirected graph
     near:starts   u64[n + 1], the offsets of the rows in near:neighbours, u32, which has the distinct neighbours of each
                   vertex in either direction, without self-loops
 
