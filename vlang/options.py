@@ -23,7 +23,7 @@ __all__ = [
 ALL_GPUS = "gpus"
 """The name of all GPUs of this machine together."""
 
-RENAMED: Mapping[str, str] = {"order": "schedule"}
+RENAMED: Mapping[str, str] = {"order": "schedule", "check": "trap"}
 """Renamed options: the old name -> the new name."""
 
 
@@ -139,9 +139,9 @@ class Options:
         "whole", "SEED",
         "Run again with random use of every freedom that the program grants, and compare the results.", devices="cpu"))
 
-    check: bool = field(default=False, metadata=_about(
+    trap: bool = field(default=False, metadata=_about(
         "flag", "",
-        "Run twice, the first time in check mode. This run ends at the first operation that overflows, produces or "
+        "Run twice, the first time in trap mode. This run ends at the first operation that overflows, produces or "
         "compares a NaN, computes with an infinite integer, divides by zero or is out of range, and names vertex and "
         "line. Never changes a result."))
     checkpoint: str | None = field(default=None, metadata=_about(
