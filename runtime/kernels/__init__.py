@@ -134,6 +134,7 @@ _MIRRORS = {
     "set_listed_flags": "void(u32*, i64, u8*)",
     "picked": "i64(u64*, u64*, u32*, i64, u64*)",
     "wait": "void(u32*, i64, i64, u64*)",
+    "boundary": "i64(u32*, u32*, i64, u32, u32, u8*, u64*, u8*)",
     "reached": "i64(u32*, i64, i64, u64*, u64*, u64*, u64*, i64)",
 }
 
