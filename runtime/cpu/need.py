@@ -120,6 +120,8 @@ def need_of(plan: Plan, shape: Shape, threads: int, way_for: WayFor, saved: bool
     if "near:neighbours" in plan.slots:
         building.neighbours()
         building.between(plan)
+    if "near:opposite" in plan.slots:
+        building.read("in", {OPPOSITE: "u32"})
     built = account.phase()
     state = _state(plan, shape)
     account.hold("state", 2 * state if saved else state)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.graph.graph import Graph
+from vlang.runtime.plan.derived import OPPOSITE
 from vlang.runtime.plan.plan import Plan, column_between
 
 __all__ = ["near_tables"]
@@ -22,6 +23,8 @@ def near_tables(plan: Plan, graph: Graph) -> Iterator[tuple[str, str, int, Calla
     near = graph.neighbours()
     yield "near:starts", "u64", len(near.offsets), lambda: near.offsets
     yield "near:neighbours", "u32", len(near.targets), lambda: near.targets
+    if "near:opposite" in plan.slots:  # the graph is undirected and simple: the lists are the rows
+        yield "near:opposite", "u32", len(near.targets), lambda: graph.adjacency("in").column(OPPOSITE)
     for slot in plan.slots:
         column = column_between(slot)
         if column is not None:

@@ -28,6 +28,7 @@ names the other slots:
     near:WAY:T:C  T[1 + entries of near:neighbours]: a leading 0, then for each entry the sum of the edge column C over
                   the edges between its two vertices in direction WAY ("out" or "in"); without C, the number of these
                   edges
+    near:opposite u32, for each entry of near:neighbours the place of the opposite entry, in a simple undirected graph
     near:starts   u64[n + 1], the offsets of the rows in near:neighbours, u32, which has the distinct neighbours of each
                   vertex in either direction, without self-loops
 
@@ -195,9 +196,9 @@ class Watch:
         globals: graph-level values that are outputs.
         lets: other graph-level values.
         undefined: outputs that are checked for NaN only.
-        note: in check mode, a vertex field of u32 with the number of the check that failed at a vertex, or 0.
-        numbers: in check mode, pairs of names of graph-level values. The first value is the number of the check that
-            failed, or the largest u32. The second value is the vertex at which the check failed; its name is "" if no
+        note: in trap mode, a vertex field of u32 with the number of the test that failed at a vertex, or 0.
+        numbers: in trap mode, pairs of names of graph-level values. The first value is the number of the test that
+            failed, or the largest u32. The second value is the vertex at which the test failed; its name is "" if no
             vertex is recorded.
     """
 

@@ -504,6 +504,8 @@ class Evaluator:
     def _between(self, expr: t.Call, rows: Rows, env: Env) -> Value:
         """Return the sum of an edge field over the edges from one vertex to another, for each row."""
         graph, bound = self.graph, counter(1) if expr.name == "edges" else env[expr.name]
+        if isinstance(bound, Column) and bound.rows is not None:
+            return self._state_between(expr, rows, env)
         tails, tips = (self._vertex(end, rows, env).tolist() for end in expr.args)
         edges: dict[tuple[int, int], list[int]] = {}
         for number, pair in enumerate(zip(graph.src.tolist(), graph.dst.tolist(), strict=True)):
@@ -517,6 +519,13 @@ class Evaluator:
             assert isinstance(bound, Value)
             value = spread(definite(bound, self.precision), len(at))
         return reduce_groups("sum", value, at, rows.count or 0, False, self.precision)[0]
+
+    def _state_between(self, expr: t.Call, rows: Rows, env: Env) -> Value:
+        """Return an edge state at the edge from one vertex to another; the graph is simple, so there is one edge."""
+        edges = {pair: e for e, pair in enumerate(zip(self.graph.src.tolist(), self.graph.dst.tolist(), strict=True))}
+        tails, tips = (self._vertex(end, rows, env).tolist() for end in expr.args)
+        found = np.array([edges[pair] for pair in zip(tails, tips, strict=True)], np.int64)
+        return self._name(expr.name, replace(rows, edge=found), env)
 
     def _pairs(self, domain: t.Domain, rows: Rows) -> tuple[Rows, Array]:
         """Return a new row for each pair of the vertex of a row and any vertex of the graph.

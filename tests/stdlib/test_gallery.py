@@ -108,6 +108,20 @@ def check_articulation(graph: RefGraph, params: dict[str, Any], result: Result) 
         seen |= found
 
 
+def check_ktruss(graph: RefGraph, params: dict[str, Any], result: Result) -> None:
+    """Compare the edges of each k-truss with those of `networkx.k_truss`, in both directions."""
+    states = result.edge_states
+    number = dict(zip(zip(states.sources.tolist(), states.targets.tolist(), strict=True), states["truss"].tolist(),
+                      strict=True))
+    network = _network(graph)
+    for k in range(2, max(number.values(), default=2) + 2):
+        left = nx.k_truss(network, k).edges()
+        assert {edge for edge, most in number.items() if most >= k} == {*left, *((v, u) for u, v in left)}, k
+    most = np.zeros(graph.n, np.int64)
+    np.maximum.at(most, states.targets, states["truss"])
+    assert result["number"].tolist() == most.tolist()
+
+
 def _mrf(graph: RefGraph) -> Case:
     """Return the inputs of `marginals`: weights of the two states, and weak couplings, equal in both directions."""
     low, high = np.minimum(graph.src, graph.dst), np.maximum(graph.src, graph.dst)
@@ -133,8 +147,8 @@ def check_marginals(graph: RefGraph, params: dict[str, Any], result: Result) -> 
     np.testing.assert_allclose(result["second"], 1 / (1 + np.exp(belief[:, 0] - belief[:, 1])), atol=2e-4)
 
 
-CHECKS = {"articulation": check_articulation, "bidirectional": check_bidirectional, "marginals": check_marginals,
-          "salsa": check_salsa, "simrank": check_simrank, "sir": check_sir}  # fmt: skip
+CHECKS = {"articulation": check_articulation, "bidirectional": check_bidirectional, "ktruss": check_ktruss,
+          "marginals": check_marginals, "salsa": check_salsa, "simrank": check_simrank, "sir": check_sir}  # fmt: skip
 INPUTS: dict[str, dict[str, Any]] = {"sir": {"start": [0, 3]}, "simrank": {"source": 2}, "bidirectional": ENDS}
 
 
@@ -146,7 +160,7 @@ def test_every_program_is_tested() -> None:
 def test_on_families(name: str) -> None:
     for number, shape in enumerate(SHAPES):
         graph = family(shape, directed=number % 2 == 0)
-        graph = simple_graph(family(shape, False), False) if name == "articulation" else graph
+        graph = simple_graph(family(shape, False), False) if name in ("articulation", "ktruss") else graph
         params = INPUTS.get(name, {})
         if params and graph.n < 5:
             continue
@@ -157,6 +171,15 @@ def test_on_families(name: str) -> None:
         assert_as_interpreted(program(name), given, result, interpreted(program(name), given),
                               same_rounds=name not in ("salsa", "marginals"))
         CHECKS[name](graph, params, result)
+
+
+def test_trusses_of_random_graphs() -> None:
+    """Dense and clustered graphs, in which edges fall one after the other."""
+    made = [nx.gnp_random_graph(30, 0.2 + 0.2 * seed, seed=seed) for seed in range(4)]
+    for network in (*made, nx.powerlaw_cluster_graph(300, 6, 0.8, seed=5), nx.complete_graph(9)):
+        graph = ref_graph(len(network), list(network.edges()), directed=False)
+        for threads in (1, 3):
+            check_ktruss(graph, {}, program("ktruss")(to_graph(graph), options={"threads": threads}))
 
 
 def test_marginals_of_trees_are_exact() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from vlang.check import names
 from vlang.check.changes import change, changed, old
-from vlang.check.edge_states import reversed_state
+from vlang.check.edge_states import reversed_state, state_between
 from vlang.check.foreign.foreign_calls import foreign_call
 from vlang.check.foreign.foreign_names import NEIGHBOURS
 from vlang.check.numbers import NUMBERS, Rule, types_of, wrong
@@ -54,6 +54,8 @@ def call(x: Expressions, node: t.Call, at: Sight) -> Value:
     field = at.scope.find(node.name)
     if field is not None and field.kind == "edge" and are_ends(node, at):
         return between(x, node, field, at)
+    if field is not None and field.kind == "state" and are_ends(node, at):
+        return state_between(x, node, field, at)
     symbol = x.run.root.find(node.name)
     own = symbol is not None and symbol.kind in ("function", "reduction")
     own = own or (node.name in FUNCTIONS and node.name not in _FOREIGN_TOO)
@@ -78,6 +80,11 @@ def _unknown(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> None
     if name in run.broken:
         return
     symbol = at.scope.find(name)
+    if symbol is not None and symbol.kind in ("edge", "state") and len(args) == 2:
+        run.report(Code.NO_EDGE, f"`{rewrite.one_line(run.text(node))}` is the value of an edge between two of `self`, "
+                                 "a neighbour and a common neighbour", node.span,
+                   help=f"inside a reduction over edges, as in `sum({name}(u, w) for w in common(self, u))`")
+        return
     if symbol is not None:
         run.report(Code.WRONG_TYPE, f"`{name}` is {names.SPOKEN[symbol.kind]}, not a function", node.name_span,
                    help=f"for a product write `{name} * (...)`" if symbol.type and numeric(symbol.type) else ())

@@ -5,6 +5,7 @@ V114).
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
@@ -13,9 +14,16 @@ from vlang.check.tables.typing import as_read, zero
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
+from vlang.syntax.needs import need_of
 from vlang.types import VERTEX, Type
 
-__all__ = ["at_edges", "read_state", "refused_domain", "reversed_state", "start_of", "unreduced", "without_edges"]
+if TYPE_CHECKING:
+    from vlang.check.expressions import Expressions
+
+__all__ = [
+    "at_edges", "read_state", "refused_domain", "reversed_state", "start_of", "state_between", "unreduced",
+    "without_edges",
+]
 
 
 def start_of(scope: Scope, item: t.EdgeState) -> Sight:
@@ -33,9 +41,12 @@ def at_edges(run: Run, item: t.Apply, at: Sight) -> Sight:
 
 
 def unreduced(run: Run, item: t.Node, node: t.Expr) -> bool:
-    """Whether an expression at edge level has no reduction over edges or vertices; reports the first one."""
+    """Whether an expression at edge level has no reduction over edges or vertices; reports the first one.
+
+    A reduction over the common neighbours of the two ends belongs to the edge, and may stand there.
+    """
     for part in rewrite.inside(node):
-        if isinstance(part, t.Reduce):
+        if isinstance(part, t.Reduce) and part.domain.kind != "common":
             word, text = run.fresh("total"), rewrite.one_line(run.text(part))
             edges = part.domain.kind in ("in", "out", "both")
             write = (f"{'gather' if edges else 'let'} {word} = {text}",
@@ -117,11 +128,11 @@ def read_state(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
         run.report(Code.MANY_VALUES, f"`require` is checked before the program runs, but `{node.name}` is computed by "
                    "it", node.span, "not known yet", notes=run.note(symbol, "declared as an edge state here"))
         return Value(None)
-    domain = next((s.decl for s in at.scope.visible() if s.kind == "neighbour"), None)
-    if at.inside == "edges" and at.pair is None and (not isinstance(domain, t.Domain) or domain.kind == "in"):
+    domain = _edges_around(at)
+    if at.inside == "edges" and (domain is None or domain.kind == "in"):
         return Value(as_read(symbol.type), EDGE, node)
     notes = run.note(symbol, "declared as an edge state here")
-    if at.inside == "edges" and at.pair is None and isinstance(domain, t.Domain) and domain.kind != "group":
+    if at.inside == "edges" and domain is not None and domain.kind != "group":
         run.report(Code.NO_EDGE, f"`{node.name}` is read over `u -> self`", node.span,
                    "the receiver keeps the value of an edge", notes=notes, write=f"{domain.name} -> self",
                    help="over in-edges, `reverse(" + node.name + ")` is the value of the opposite edge:",
@@ -136,6 +147,48 @@ def read_state(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
                notes=notes, help="an edge state can be read inside a gather over `u -> self`"
                + (", for example" if write else ""), write=write, replaces=at.item.span if write else node.span)
     return Value(None)
+
+
+def _edges_around(at: Sight) -> t.Domain | None:
+    """The edges of the gather or `apply` around an expression; None for the start value of an edge state."""
+    around = (s.decl for s in at.scope.visible() if s.kind == "neighbour")
+    return next((decl for decl in around if isinstance(decl, t.Domain) and decl.kind != "common"), None)
+
+
+def state_between(x: Expressions, node: t.Call, symbol: Symbol, at: Sight) -> Value:
+    """The type and level of `state(a, b)`: the value of the edge from a to b, two of `self`, u and w.
+
+    Args:
+        x: the checker of expressions.
+        node: the call, for which `are_ends` is true.
+        symbol: the edge state.
+        at: the context of the call.
+    """
+    run = x.run
+    for arg in node.args:
+        x.value(arg, at)
+    items = [item for item in run.file.items if isinstance(item, t.Contract)]
+    missing = [word for word in ("undirected", "simple") if word not in {need_of(run.file, item) for item in items}]
+    if missing:
+        assert symbol.decl is not None
+        if any(problem.replaces == symbol.decl.span for problem in run.problems):
+            return Value(None)
+        run.report(Code.NO_EDGE, f"`{rewrite.one_line(run.text(node))}` is the value of one edge, in a graph that has "
+                                 "each edge once in both directions", node.span,
+                   notes=run.note(symbol, "declared as an edge state here"), help="require it of the graph:",
+                   write=(*(f"require {word}" for word in missing), rewrite.one_line(run.text(symbol.decl))),
+                   replaces=symbol.decl.span)
+        return Value(None)
+    run.symbols[node] = symbol
+    if t.Self in map(type, node.args) and not _reads_third(node, at):
+        return read_state(run, t.Name(node.span, node.name), symbol, at)
+    return Value(as_read(symbol.type), EDGE, node)
+
+
+def _reads_third(node: t.Call, at: Sight) -> bool:
+    """Whether an argument is the common neighbour."""
+    found = (at.scope.find(arg.name) for arg in node.args if isinstance(arg, t.Name))
+    return any(s is not None and isinstance(s.decl, t.Domain) and s.decl.kind == "common" for s in found)
 
 
 def _summable(type_: Type | None) -> bool:

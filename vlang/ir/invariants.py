@@ -303,7 +303,7 @@ def _grouped(program: f.Program) -> Iterator[str]:
 def _kept(program: f.Program) -> Iterator[str]:
     for node in [node for node in nodes(program) if isinstance(node.expr, f.EdgeState | f.Keep)]:
         over, whole = node.reduce, isinstance(node.expr, f.Keep)
-        if over is None or over.domain.kind not in ("in", "group") or (whole and over.body is not node.expr):
+        if over is None or over.domain.kind not in ("in", "group", "common") or (whole and over.body is not node.expr):
             yield str(node)
 
 

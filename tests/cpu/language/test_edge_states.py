@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import vlang
+from tests.reference.cases import simple_graph
 from tests.reference.graphs import RefGraph, family, ref_graph, to_graph
 from tests.reference.interpreter import run
 from vlang import BindError, GraphError
@@ -52,8 +53,32 @@ repeat at most rounds times:
 gather groups = count(true for u -> self by k = far)
 apply kinds = groups
 """
-_PROGRAMS = {"symmetric": vlang.compile(_SYMMETRIC), "directed": vlang.compile(_DIRECTED)}
-_TREES = {name: parse_tree(text, name) for name, text in (("symmetric", _SYMMETRIC), ("directed", _DIRECTED))}
+# States of the edges between common neighbours, in each of their directions, in writes and in gathers over all domains.
+_TRIANGLES = """program triangles(rounds: int = 3)
+require undirected
+require simple
+edge   weight: float = 1
+edge state left: bool = weight > 1 or indegree > 3
+edge state seen: i64 = 3 * outdegree
+edge state flow: float = weight / 8
+vertex most: i64 = 0
+vertex wide: float = 0
+
+repeat rounds times:
+    apply seen += sum(w.degree + seen(self, w) % 7 - seen(w, u) % 5
+                      for w in common(self, u) if left(w, self) or left(u, w)) for u -> self if seen(u, self) % 3 != 1
+    gather top = max(sum(seen(w, self) % 11 + seen(u, w) % 13 + seen % 2 for w in common(u, self)) for u -> self)
+    apply flow = flow(u, self) / 2 + min(flow(w, u) + weight(w, self)
+                                         for w in common(self, u), default = 3) + flow(self, u) / 4 for u -> self
+    apply left = not left for u -> self if all(left(w, u) and left(w, self) for w in common(self, u))
+    gather far = sum(sum(flow(w, self) * flow(self, w) for w in common(self, u) if not left(self, w)) for u -- self)
+    gather both = count(any(left(u, w) for w in common(self, u)) for u -- self)
+    apply most = max(most, top)
+    apply wide = far + both
+"""
+_TEXTS = {"symmetric": _SYMMETRIC, "directed": _DIRECTED, "triangles": _TRIANGLES}
+_PROGRAMS = {name: vlang.compile(text) for name, text in _TEXTS.items()}
+_TREES = {name: parse_tree(text, name) for name, text in _TEXTS.items()}
 
 
 def _in_order(graph: RefGraph) -> Any:
@@ -94,11 +119,19 @@ def test_the_engine_computes_what_the_interpreter_does(kind: str) -> None:
             _same("directed", family(kind, directed), threads=threads, **cut)
 
 
+@pytest.mark.parametrize("kind", ["complete", "empty", "messy", "one_loop", "rmat", "two_components"])
+def test_states_of_the_edges_of_triangles(kind: str) -> None:
+    graph = simple_graph(family(kind, False), False)
+    for threads, page_size in ((1, None), (3, 64)):
+        _same("triangles", graph, threads=threads, **({} if page_size is None else {"page_size": page_size}))
+
+
 def test_long_rows_are_cut_into_segments_and_pages() -> None:
     graph = _hub(5000)
     for options in ({"threads": 1}, {"threads": 2, "page_size": 4096}):
         _same("symmetric", graph, **options)
         _same("directed", graph, **options)
+        _same("triangles", simple_graph(graph, False), **options)
 
 
 def test_bits_do_not_depend_on_threads_and_pages() -> None:
@@ -131,7 +164,7 @@ def test_an_edge_without_an_opposite_edge_is_an_error_with_the_line() -> None:
     ({"checkpoint": "folder"}, "checkpoints save fields of vertices only: leave out checkpoint"),
     ({"on_interrupt": "write"}, "partial results have fields of vertices only: leave out on_interrupt"),
     ({"chaos": 7}, "chaos takes the edges of a vertex in another order than their values: leave out chaos"),
-    ({"check": True}, "check mode watches fields of vertices only: leave out check"),
+    ({"trap": True}, "trap mode watches fields of vertices only: leave out trap"),
 ])
 def test_other_machines_refuse_edge_states(options: dict[str, Any], why: str) -> None:
     with pytest.raises(BindError) as error:

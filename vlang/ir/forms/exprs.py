@@ -13,7 +13,7 @@ from vlang.types import VERTEX, Type
 __all__ = [
     "Accumulator", "Const", "Degree", "Domain", "EdgeState", "EdgeValue", "Expr", "Field", "GraphValue", "GroupKey",
     "Keep", "Op", "Reduce",
-    "THIRD", "Text", "Vertex", "children", "rebuild", "reductions", "walk",
+    "THIRD", "Text", "Vertex", "children", "pairs", "rebuild", "reductions", "walk",
 ]
 
 
@@ -87,10 +87,12 @@ class EdgeState(Expr):
     Attributes:
         name: its name, unique in the program.
         opposite: whether the value is that of the opposite edge.
+        ends: for an edge of the common neighbour, its tail and its tip; () for the current edge and its opposite.
     """
 
     name: str
     opposite: bool = False
+    ends: tuple[Expr, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -253,8 +255,7 @@ class Reduce(Expr):
     @property
     def pairs(self) -> bool:
         """Whether a contribution reads whole neighbour lists of the two ends of an edge."""
-        return any((isinstance(e, Reduce) and e.domain.kind == "common") or (isinstance(e, Op) and e.op == "between")
-                   for part in children(self) for e in walk(part))
+        return any(map(pairs, children(self)))
 
     @property
     def over(self) -> str:
@@ -285,6 +286,8 @@ def children(expr: Expr) -> tuple[Expr, ...]:
         return (expr.of,)
     if isinstance(expr, Keep):
         return (expr.value,)
+    if isinstance(expr, EdgeState):
+        return expr.ends
     if isinstance(expr, Reduce):
         return tuple(e for e in (expr.body, expr.cond, expr.default, expr.key, expr.having) if e is not None)
     return ()
@@ -295,6 +298,12 @@ def walk(expr: Expr) -> Iterator[Expr]:
     yield expr
     for child in children(expr):
         yield from walk(child)
+
+
+def pairs(expr: Expr) -> bool:
+    """Whether an expression reads whole neighbour lists of the two ends of an edge."""
+    return any((isinstance(e, Reduce) and e.domain.kind == "common") or (isinstance(e, Op) and e.op == "between")
+               for e in walk(expr))
 
 
 def reductions(expr: Expr) -> Iterator[Reduce]:
@@ -314,6 +323,8 @@ def rebuild(expr: Expr, new: tuple[Expr, ...]) -> Expr:
         return replace(expr, of=new[0])
     if isinstance(expr, Keep):
         return replace(expr, value=new[0])
+    if isinstance(expr, EdgeState):
+        return replace(expr, ends=new)
     if isinstance(expr, Reduce):
         rest = iter(new)
         return replace(

@@ -31,6 +31,7 @@ from vlang.ir.forms.exprs import (
     Text,
     Vertex,
     children,
+    pairs,
     rebuild,
     reductions,
     walk,
@@ -45,7 +46,7 @@ __all__ = [
     "FieldDecl", "Keep", "StateDecl",
     "ForRange", "ForVertices", "Gather", "GlobalDecl", "GraphValue", "GroupKey", "InitField", "InitGlobal", "Let", "Op",
     "ParamDecl", "EdgeDecl", "Need", "Program", "Reduce", "Repeat", "Require", "Statement", "Sweep", "UserReduction",
-    "THIRD", "Text", "Vertex", "Where", "walk", "rebuild", "reductions", "children",
+    "THIRD", "Text", "Vertex", "Where", "walk", "pairs", "rebuild", "reductions", "children",
 ]
 
 

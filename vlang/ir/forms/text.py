@@ -57,6 +57,8 @@ def _text(expr: f.Expr, own: str) -> tuple[str, int]:
         return _constant(expr)
     if isinstance(expr, (f.GraphValue, f.EdgeValue, f.Accumulator, f.GroupKey)):
         return expr.name, _ATOM
+    if isinstance(expr, f.EdgeState) and expr.ends:
+        return f"{expr.name}({', '.join(expression(end, own) for end in expr.ends)})", _ATOM
     if isinstance(expr, f.EdgeState):
         return f"reverse({expr.name})" if expr.opposite else expr.name, _ATOM
     if isinstance(expr, f.Keep):

@@ -313,6 +313,13 @@ class Expressions(Reductions):
         reduce = self.reduce(node)
         return self.chosen(reduce) if self.picks_edge(node) else reduce
 
+    def _state_of(self, node: t.Call, type_: Type, name: str) -> f.Expr:
+        """An edge state that is read by a call: `reverse(state)`, or `state(a, b)` between two ends."""
+        ends = tuple(self._expr(arg) for arg in node.args) if len(node.args) == 2 else ()
+        if f.THIRD in ends:
+            return f.EdgeState(type_, name, ends=ends)
+        return f.EdgeState(type_, name, opposite=not ends or ends[0] == f.Vertex(VERTEX, "self"))
+
     def _call(self, node: t.Call) -> f.Expr:
         if node.name in _TIMES:
             return self._in_time(node)
@@ -324,7 +331,7 @@ class Expressions(Reductions):
             ends = tuple(self._expr(arg) for arg in node.args)
             return f.Op(self.symbol_type(symbol), "between", ends, self.names.unique[symbol])
         if symbol is not None and symbol.kind == "state":
-            return f.EdgeState(self.symbol_type(symbol), self.names.unique[symbol], opposite=True)
+            return self._state_of(node, self.symbol_type(symbol), self.names.unique[symbol])
         if node.name == "edges":
             count = f.Op(U32, "between", tuple(self._expr(arg) for arg in node.args), "")
             return f.Op(scalar_named("int", self.precision), "cast", (count,))

@@ -16,7 +16,21 @@ __all__ = ["kept", "state"]
 
 
 def state(scope: Scope, expr: f.EdgeState) -> str:
-    """Code of an edge state before the pass, at the current edge or at the opposite one."""
+    """Code of an edge state before the pass: at the current edge, the opposite one, or at an edge of the common
+    neighbour.
+
+    Such an edge a -> b is an entry of the list of b. The graph is simple and undirected, so the lists of distinct
+    neighbours are the rows themselves, and the loop over both lists knows the places of the edges that come from the
+    common neighbour. The opposite entries are looked up.
+    """
+    if expr.ends:
+        tail, tip = (end.of for end in expr.ends if isinstance(end, f.Vertex))
+        pair = scope.pair
+        assert pair is not None
+        index = pair.mine if "self" in (tail, tip) else pair.theirs
+        if tip == "third":
+            index = f"{scope.env.pointer('near:opposite', 'u32')}[{index}]"
+        return scope.env.dialect.load(expr.type, _of_edge(scope, "edges", expr.name, expr.type, index))
     index = _entry(scope)
     if expr.opposite:
         index = f"{scope.env.dialect.column(scope.columns.index(OPPOSITE), OPPOSITE)}[{scope.edge_index}]"

@@ -166,7 +166,13 @@ class Writer(ComponentWriter):
         """Write the store of a value at the current edge; returns code that says whether it is a new value."""
         type_ = expr.value.type
         assert isinstance(type_, Scalar)
-        new, old = self.value(expr.value), self.value(f.EdgeState(type_, expr.name))
+        inner, old = self, self.value(f.EdgeState(type_, expr.name))
+        if isinstance(expr.value, f.Op) and expr.value.op == "select" and f.pairs(expr.value):
+            cond, _, other = expr.value.args
+            inner = self.elsewhere(self.place)
+            inner.guard = "" if f.pairs(other) else self.value(cond)  # loops over common neighbours run only there
+            inner.know(cond, (self.value(cond),))
+        new = inner.value(expr.value)
         self.lines.append(self.d.assign(self.place.kept(expr), self.d.store(type_, new)))
         return self.differ(type_, (new,), (old,))
 
