@@ -141,7 +141,8 @@ def row_work(plan: Plan) -> int:
     In a search, most rows are read only up to the first neighbour in the frontier.
     """
     passes = [stage for stage in plan.stages if stage.domain is not None]
-    return next((row for way, row in _ROW_OF_WAY.items() if passes and all(way in stage.ways for stage in passes)), _ROW)
+    found = (row for way, row in _ROW_OF_WAY.items() if passes and all(way in stage.ways for stage in passes))
+    return next(found, _ROW)
 
 
 def work_of(graph: Graph, kinds: Iterable[str], row: int = _ROW) -> NDArray[np.int64]:
