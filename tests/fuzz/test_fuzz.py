@@ -26,7 +26,7 @@ from vlang.check import parse
 
 FOUND = Path(__file__).parents[1] / "found"
 SEED = 20261121
-USUAL = (1, 4, 6)
+USUAL = (1, 4, 6, 7)
 """A program of each kind that `drawn` draws; `tests/cpu/programs/test_random_programs.py` has the two others."""
 COUNT = 8
 
