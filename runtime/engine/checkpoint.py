@@ -1,9 +1,9 @@
 """The contents of a checkpoint: the state of a run before a step, or before a superstep of an innermost loop.
 
 At these points, the following state determines the rest of a run: fields, edge states, sent values, active flags, the
-copies from the start of outer supersteps, stored accumulators and masks, graph-level values, and the position. Execution ways of
-loops have no other state. A checkpoint does not contain arrays that passes compute for themselves: messages, notify
-flags, queues and second buffers. Therefore the first superstep after a restart is a full superstep
+copies from the start of outer supersteps, stored accumulators and masks, graph-level values, and the position.
+Execution ways of loops have no other state. A checkpoint does not contain arrays that passes compute for themselves:
+messages, notify flags, queues and second buffers. Therefore the first superstep after a restart is a full superstep
 (docs/internals/checkpoints.md).
 """
 
