@@ -19,7 +19,6 @@ __all__ = [
     "BindError",
     "CacheWarning",
     "ChaosError",
-    "CheckError",
     "CheckpointError",
     "ClusterError",
     "DeviceError",
@@ -37,6 +36,7 @@ __all__ = [
     "ResumeError",
     "Result",
     "Round",
+    "TrapError",
     "__version__",
     "compile",
     "load",
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
         BindError,
         CacheWarning,
         ChaosError,
-        CheckError,
         CheckpointError,
         ClusterError,
         DeviceError,
@@ -60,6 +59,7 @@ if TYPE_CHECKING:
         ProgramError,
         RangeError,
         ResumeError,
+        TrapError,
     )
     from vlang.errors import VlangError as Error
     from vlang.options import Options
@@ -72,7 +72,6 @@ _HOMES = {
     "BindError": "vlang.errors:BindError",
     "CacheWarning": "vlang.errors:CacheWarning",
     "ChaosError": "vlang.errors:ChaosError",
-    "CheckError": "vlang.errors:CheckError",
     "CheckpointError": "vlang.errors:CheckpointError",
     "ClusterError": "vlang.errors:ClusterError",
     "DeviceError": "vlang.errors:DeviceError",
@@ -90,6 +89,7 @@ _HOMES = {
     "ResumeError": "vlang.errors:ResumeError",
     "Result": "vlang.runtime.results.result:Result",
     "Round": "vlang.runtime.engine.trace:Round",
+    "TrapError": "vlang.errors:TrapError",
     "compile": "vlang.api.program:compile",
     "load": "vlang.api.program:load",
     "load_ipython_extension": "vlang.interop.notebook:load_ipython_extension",  # for `%load_ext vlang`

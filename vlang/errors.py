@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 __all__ = [
-    "BindError", "CacheWarning", "ChaosError", "CheckError", "CheckpointError", "ClusterError", "DeviceError",
+    "BindError", "CacheWarning", "ChaosError", "CheckpointError", "ClusterError", "DeviceError",
     "DiskError", "GraphError", "InternalError", "OutOfMemory", "ProgramError", "ProgramTypeError", "RangeError",
-    "ResumeError", "VlangError",
+    "ResumeError", "TrapError", "VlangError",
 ]
 
 
@@ -62,8 +62,8 @@ class RangeError(VlangError, OverflowError):
     """A value inside a run is too large for its type, so the results would be silently wrong."""
 
 
-class CheckError(VlangError, ArithmeticError):
-    """The first failed operation of a run in check mode (language.md 6.1).
+class TrapError(VlangError, ArithmeticError):
+    """The first failed operation of a run in trap mode (language.md 6.1).
 
     Attributes:
         kind: how the operation failed: "infinite", "infinite operand", "nan", "nan operand", "division by zero",
@@ -91,9 +91,10 @@ class OutOfMemory(VlangError, MemoryError):
 
     Attributes:
         in_memory: for edges on disk, the bytes that suffice to run with all edges in memory; 0 if unknown.
+        least: the bytes of GPU memory that suffice, if the message names them; otherwise 0.
     """
 
-    in_memory = 0
+    in_memory = least = 0
 
 
 class DeviceError(VlangError, RuntimeError):

@@ -1,6 +1,6 @@
 """The one table of functions of numbers: number of operands, monotonicity, and whether values may be infinite or NaN.
 
-The checker, the analysis, both code generators, check mode and the editor read this table. Section 8 of language.md
+The checker, the analysis, both code generators, trap mode and the editor read this table. Section 8 of language.md
 defines each function, and the reference interpreter implements it independently.
 """
 

@@ -23,7 +23,7 @@ __all__ = [
 ALL_GPUS = "gpus"
 """The name of all GPUs of this machine together."""
 
-RENAMED: Mapping[str, str] = {"order": "schedule"}
+RENAMED: Mapping[str, str] = {"order": "schedule", "check": "trap"}
 """Renamed options: the old name -> the new name."""
 
 
@@ -139,9 +139,9 @@ class Options:
         "whole", "SEED",
         "Run again with random use of every freedom that the program grants, and compare the results.", devices="cpu"))
 
-    check: bool = field(default=False, metadata=_about(
+    trap: bool = field(default=False, metadata=_about(
         "flag", "",
-        "Run twice, the first time in check mode. This run ends at the first operation that overflows, produces or "
+        "Run twice, the first time in trap mode. This run ends at the first operation that overflows, produces or "
         "compares a NaN, computes with an infinite integer, divides by zero or is out of range, and names vertex and "
         "line. Never changes a result."))
     checkpoint: str | None = field(default=None, metadata=_about(
@@ -158,12 +158,11 @@ class Options:
         "cluster", "N|ray:N|ray://HOST:PORT",
         "Run on N ranks, which are processes that MPI starts on this machine, with the same results. Under mpiexec or "
         "srun the option is not needed; in Python, cluster=\"mpi\" then makes this process a rank of its MPI job. "
-        "ray:N runs N ranks on Ray, and ray://HOST:PORT runs one rank on each machine of a Ray cluster.",
-        devices="cpu"))
+        "ray:N runs N ranks on Ray, and ray://HOST:PORT runs one rank on each machine of a Ray cluster."))
     restarts: int | None = field(default=None, metadata=_about(
         "whole", "N",
         "Start the ranks again, at most N times, if one is killed; they continue from the last checkpoint of all "
-        "ranks. Needs `cluster` with a number of ranks, and `checkpoint`.", devices="cpu"))
+        "ranks. Needs `cluster` with a number of ranks, and `checkpoint`."))
     notices: Callable[[str], None] | None = field(default=None, metadata=_about(
         "notices", "FUNCTION",
         "A function that is called with a sentence for each event of checkpoints, or True to print these sentences.",

@@ -14,7 +14,7 @@ from vlang.runtime.cluster.cluster_passes import ClusterPasses, LocalPages, Rank
 from vlang.runtime.cluster.cluster_ways import CLUSTER_WAYS
 from vlang.runtime.cluster.local_graph import RECEIVERS, LocalGraph
 from vlang.runtime.cluster.rank_levels import RankSweep
-from vlang.runtime.cluster.transports.transport import Transport, gathered, summed
+from vlang.runtime.cluster.transports.transport import Transport, gathered_whole, summed
 from vlang.runtime.cpu.cpu_machine import CpuMachine
 from vlang.runtime.cpu.paged.source import PageSource
 from vlang.runtime.cpu.passes.freedoms import Freedoms
@@ -51,10 +51,13 @@ class ClusterMachine(CpuMachine):
         graph: the part of the graph that the rank holds.
         options: the options of the run.
         transport: the transport of the rank.
+
+    Attributes:
+        numbers: the local vertex numbers of the rank.
     """
 
     def __init__(self, plan: Plan, graph: LocalGraph, options: Options, transport: Transport) -> None:
-        self.transport, self.local = transport, graph
+        self.transport, self.local, self.numbers = transport, graph, graph.numbers
         super().__init__(plan, graph, options, RankFreedoms(transport.beside))
         for stage in plan.stages:  # built before the clock starts
             if options.mode != "pull" and (stage.notify is not None or "reach" in stage.ways):
@@ -68,7 +71,7 @@ class ClusterMachine(CpuMachine):
 
     def pointers(self, graph: Graph) -> int:
         """All vertices of the whole graph can point to vertices of this rank."""
-        return self.local.numbers.ranges.n
+        return self.numbers.ranges.n
 
     def source(self, graph: Graph, page_size: int, ring: Ring | None) -> PageSource:
         """The edges of the rank, cut into pages."""
@@ -91,17 +94,15 @@ class ClusterMachine(CpuMachine):
         """Store the values of a vertex field of the whole graph."""
         slot = f"field:{field}"
         self._rank.forget(slot)
-        np.copyto(self.state.arrays[slot], self.local.numbers.local(np.ascontiguousarray(array)))
+        np.copyto(self.state.arrays[slot], self.numbers.local(np.ascontiguousarray(array)))
 
     def array(self, slot: str) -> NDArray[Any]:
         """The values of a vertex array for the whole graph, collected from all ranks."""
-        own = self.local.numbers.own(self.state.arrays[slot])
-        found: NDArray[Any] = np.concatenate(gathered(self.transport, own, slot))
-        return found
+        return gathered_whole(self.transport, self.numbers.own(self.state.arrays[slot]), slot)
 
     def others(self, slot: str, value: int) -> int:
         """The number of entries that differ from `value` in a vertex array, counted over all ranks."""
-        own = self.local.numbers.own(self.state.arrays[slot])
+        own = self.numbers.own(self.state.arrays[slot])
         return summed(self.transport, [int(np.count_nonzero(own != value))], slot)[0]
 
     def values(self) -> Values:
@@ -118,7 +119,7 @@ class ClusterMachine(CpuMachine):
         kept = {slots[slot]: int(frame[slots[slot]]) for slot in self._rank.parts}
         for slot, array in self._rank.parts.items():
             frame[slots[slot]] = array.ctypes.data
-        self._kernels["scalars"](frame, spec.index, -(-self.local.numbers.ranges.n // BLOCK))
+        self._kernels["scalars"](frame, spec.index, -(-self.numbers.ranges.n // BLOCK))
         for number, address in kept.items():
             frame[number] = address
 
@@ -150,8 +151,8 @@ class ClusterMachine(CpuMachine):
         has entries for all vertices.
         """
         if start is not None:
-            first, last = self.local.numbers.ranges.of(self.transport.rank)
-            local, flags = self.local.numbers.local, start.flags
+            first, last = self.numbers.ranges.of(self.transport.rank)
+            local, flags = self.numbers.local, start.flags
             own = flags if flags is None or start.placed else flags[first:last]
             start = replace(start, fields={}, sent={name: local(array) for name, array in start.sent.items()},
                             flags=None if own is None else self._own_flags(own))
@@ -163,14 +164,14 @@ class ClusterMachine(CpuMachine):
 
         `flags` has the flags of the owned vertices.
         """
-        found: NDArray[np.uint8] = np.zeros(self.local.numbers.n, np.uint8)
-        self.local.numbers.own(found)[:] = flags
+        found: NDArray[np.uint8] = np.zeros(self.numbers.n, np.uint8)
+        self.numbers.own(found)[:] = flags
         return found
 
     # ------------------------------------------------------------------------------------------- checkpoints
     def share(self, slot: str) -> NDArray[Any]:
         """The values of a vertex array for the vertices that this rank owns."""
-        return self.local.numbers.own(self.state.arrays[slot])
+        return self.numbers.own(self.state.arrays[slot])
 
     def put(self, slot: str, array: NDArray[Any]) -> None:
         """Store the values of the owned vertices; the next exchange sends the values of mirrors."""
@@ -179,7 +180,7 @@ class ClusterMachine(CpuMachine):
 
     def copies(self, kept: object) -> Sequence[NDArray[Any]]:
         """The values of the owned vertices in a copy that `keep` returned."""
-        return [self.local.numbers.own(copy) for copy in super().copies(kept)]
+        return [self.numbers.own(copy) for copy in super().copies(kept)]
 
     def begin_sweep(self, spec: SweepSpec) -> RankSweep:
         """Begin a sweep."""
@@ -188,6 +189,6 @@ class ClusterMachine(CpuMachine):
     def same(self, slots: Sequence[str], kept: object) -> bool:
         """Whether, on all ranks, vertex arrays have the same bits as their copies in `kept`."""
         assert isinstance(kept, list)
-        own = self.local.numbers.own
+        own = self.numbers.own
         differ = any(own(copy).tobytes() != own(self.state.arrays[slot]).tobytes() for slot, copy in zip(slots, kept))
         return summed(self.transport, [int(differ)], "repeated states")[0] == 0

@@ -20,7 +20,7 @@ from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.graph.topology.build import Rows, RowScan, build_rows
 from vlang.runtime.plan.plan import Plan
-from vlang.runtime.storage.memory import empty
+from vlang.runtime.storage.memory import empty, memory
 from vlang.types import OPPOSITE
 
 _ROW = 3  # the time that a row takes in a full pass, apart from its edges, divided by that of an edge (kron:20)
@@ -57,7 +57,9 @@ class LocalGraph(Graph):
         if found is None or not all(found.holds(name) for name in names):
             rows = self._rows[kind.removeprefix(RECEIVERS)]
             values = {name: rows.stored(name) for name in names}
+            memory.trim()  # a rank says how much memory it takes, and idle memory counts as well
             turned = build_rows(RowScan(rows.offsets, rows.targets), self.n, values, self.threads)
+            memory.trim()
             found = self._rows[kind] = Adjacency(kind, turned, rows.columns, _no_column, threading.RLock())
         return found
 
@@ -178,6 +180,7 @@ def assembled(graph: Graph, numbers: LocalNumbers, found: dict[str, Rows]) -> Lo
         rows = Rows(offsets, numbers.translate(rows.targets, table), rows.columns)
         columns, lock = graph._adjacencies.columns, threading.RLock()
         local._rows[kind] = Adjacency(kind, rows, columns, _no_column, lock, (numbers.low, numbers.high))
+        memory.trim()
     return local
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from vlang.records import dataclass
 from vlang.runtime.cluster.transports.transport import Buffer
 from vlang.runtime.kernels import mirror_kernels
+from vlang.runtime.storage.memory import empty
 
 __all__ = ["Picks", "Reader", "bytes_of", "flag_part", "front_part", "joined_parts", "value_part", "whole_part",
            "words_of"]
@@ -151,7 +152,8 @@ def whole_part(values: NDArray[Any]) -> list[Buffer]:
 
 def joined_parts(parts: Sequence[Buffer]) -> Buffer:
     """Join all parts into one message."""
-    return np.concatenate(parts) if parts else np.zeros(0, np.uint8)
+    message = empty(sum(map(len, parts)), np.uint8)
+    return np.concatenate(parts, out=message) if parts else message
 
 
 @dataclass
@@ -170,8 +172,9 @@ class Reader:
         self.at += _whole(nbytes)
         return found
 
-    def values(self, arrays: Sequence[NDArray[Any]], size: int) -> NDArray[np.uint32]:
-        """Store the values of a part in the mirrors; returns the places of the values, in increasing order.
+    def values(self, arrays: Sequence[NDArray[Any]], size: int) -> NDArray[np.uint32] | None:
+        """Store the values of a part in the mirrors; returns the places of the values, in increasing order, or None for
+        all places.
 
         Args:
             arrays: the arrays to fill, over the mirrors of one rank. All these arrays get the same values.
@@ -187,7 +190,7 @@ class Reader:
             found = self._next(size * count).view(dtype)
             for array in mirrors:
                 np.copyto(array, found)
-            return np.arange(count, dtype=np.uint32)
+            return None
         places = self._places(form, count, len(mirrors[0]) // width)
         found = self._next(size * len(places)).view(dtype)
         for array in mirrors:

@@ -18,10 +18,12 @@ from numpy.typing import NDArray
 from vlang.errors import InternalError
 from vlang.runtime.cluster.cluster_passes import ClusterPasses
 from vlang.runtime.cluster.messages import Reader, joined_parts, value_part, whole_part
+from vlang.runtime.cluster.rank_pointed import within
 from vlang.runtime.cluster.transports.transport import Buffer, gathered, summed
 from vlang.runtime.cpu.ways.components import Components, ConnectLoop, forest_kernels, ordered
 from vlang.runtime.cpu.ways.cpu_way import Running
 from vlang.runtime.engine.machine import Done, Loop, Start
+from vlang.runtime.kernels import mirror_kernels
 from vlang.runtime.plan.plan import CopySpec, LoopSpec
 from vlang.runtime.storage.memory import empty
 
@@ -57,18 +59,25 @@ class _RankConnectLoop(ConnectLoop):
 
     def advance(self, room: int | None) -> Sequence[Done]:
         """Run the only superstep: every vertex gets the combined value of its component."""
-        self._rank.renew([self._slot], f"values of {self._slot}")
         tasks, parents = self._tasks(), empty(self._numbers.n, np.uint32)
+        self._leave_out_mirrors()
         self._components(parents, tasks)
         self._over_trees("join", parents, self._values, tasks)
         if not self._merge(parents):
             self._edges += self._finish(parents, tasks, len(parents), empty(len(parents), np.uint32))
             self._over_trees("join", parents, self._values, tasks)
             self._merge(parents)
-        self._over_trees("spread", parents, self._values, tasks)
+        self._over_trees("spread", parents, self._values, within(tasks, *self._rank.vertices))
         self._rank.forget(self._slot)  # values of mirrors were overwritten
         self._edges = summed(self._rank.transport, [self._edges], "edges of components")[0]
         return (self.last(),)
+
+    def _leave_out_mirrors(self) -> None:
+        """Give mirrors and pads a value that changes no other one. Their owners combine their values, so that values
+        of vertices need not be sent.
+        """
+        low, high = self._rank.vertices
+        self._values[:low] = self._values[high:] = _neutral(self._copied.join, self._values.dtype)
 
     def _merge(self, parents: NDArray[np.uint32]) -> bool:
         """Join the values of the linked trees of all ranks, and store the results at the roots.
@@ -139,14 +148,22 @@ class _RankConnectLoop(ConnectLoop):
             first, last = numbers.mirrors_of(rank)
             theirs = np.full(last - first, head[0], np.uint32)
             reader.values([theirs], 4)
-            mine = parents[first:last]
-            among = theirs == head[0]
-            adjacent[rank] = among.any() and used[skipped]
-            usual = among & (mine == skipped)
-            rest = ~usual & (used[mine] != 0)
-            some = np.unique((mine[rest].astype(np.uint64) << np.uint64(32)) | theirs[rest])
-            if usual.any() and used[skipped]:
+            some, flags = empty(last - first + 1, np.uint64), np.zeros(2, np.uint8)
+            count = mirror_kernels()["boundary"](
+                theirs, parents[first:last], last - first, int(head[0]), skipped, used, some, flags)
+            adjacent[rank] = flags[0] and used[skipped]
+            some = np.unique(some[:count])
+            if flags[1] and used[skipped]:
                 some = np.append(some, np.uint64((skipped << 32) | int(head[0])))
             links.append(np.stack([transport.rank * _RANK + (some >> np.uint64(32)).astype(np.int64),
                                    rank * _RANK + (some & np.uint64(0xFFFFFFFF)).astype(np.int64)], axis=1))
         return np.concatenate(links), adjacent
+
+
+def _neutral(join: str, dtype: np.dtype[Any]) -> Any:
+    """The value that changes no other value if it is combined with it by `join`, an operator of `CopySpec`."""
+    if join in ("min", "max") and dtype.kind == "f":
+        return np.inf if join == "min" else -np.inf
+    limits = np.iinfo(dtype)
+    return {"min": limits.max, "max": limits.min, "last": limits.max, "bitor": 0,
+            "bitand": -1 if dtype.kind == "i" else limits.max}[join]

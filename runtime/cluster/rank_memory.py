@@ -8,13 +8,16 @@ import numpy as np
 
 from vlang.errors import OutOfMemory
 from vlang.records import dataclass
+from vlang.runtime.cluster.cluster_ways import CLUSTER_WAYS
 from vlang.runtime.cluster.local_graph import pulled_kinds, read_columns, row_work, work_of
 from vlang.runtime.cluster.ranges import cut_ranges
+from vlang.runtime.cluster.rank_priority import combined_apart
 from vlang.runtime.cluster.shared_edges import SharedEdges
 from vlang.runtime.engine.state import DTYPES
+from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.build import bytes_in_flight
-from vlang.runtime.plan.plan import BLOCK, Plan, StageSpec, field_of
+from vlang.runtime.plan.plan import BLOCK, LoopSpec, Plan, StageSpec, field_of
 from vlang.runtime.storage.available import in_bytes, memory_option
 
 __all__ = ["RankMemory", "check_rank_need", "rank_memory"]
@@ -38,6 +41,9 @@ class RankMemory:
         table: the degrees of all vertices of the graph, the order of their rows, and the share of the edges that the
             rank has read.
         reading: the bytes needed in addition to `rows` and `table` while rows are read and numbered.
+        loops: the arrays of the loop that needs most, such as buckets and lists of vertices.
+        speed: copies of edges in the order in which loops read them, such as cache blocks. They are left out if a
+            budget does not permit them.
     """
 
     rows: int
@@ -45,15 +51,23 @@ class RankMemory:
     results: int
     table: int
     reading: int
+    loops: int
+    speed: int
 
     @property
     def peak(self) -> int:
-        """The peak of reading and of the run."""
-        return self.rows + self.table + max(self.reading, self.values + self.results)
+        """The peak of reading and of the run, without `speed`."""
+        return self.rows + self.table + max(self.reading, self.values + self.results + self.loops)
+
+    @property
+    def most(self) -> int:
+        """The peak of reading and of the run, with `speed`."""
+        return max(self.peak, self.rows + self.table + self.values + self.results + self.loops + self.speed)
 
     def __str__(self) -> str:
-        parts = ", ".join(f"{name} {size / 1e6:,.1f}" for name, size in vars(self).items())
-        return f"a rank needs at most {self.peak / 1e6:,.1f} MB of memory ({parts})"
+        parts = ", ".join(f"{name} {size / 1e6:,.1f}" for name, size in vars(self).items() if name != "speed")
+        more = f", and {(self.most - self.peak) / 1e6:,.1f} MB more for speed" if self.most > self.peak else ""
+        return f"a rank needs at most {self.peak / 1e6:,.1f} MB of memory ({parts}){more}"
 
 
 def rank_memory(plan: Plan, graph: Graph, size: int) -> RankMemory:
@@ -77,7 +91,7 @@ def rank_memory(plan: Plan, graph: Graph, size: int) -> RankMemory:
         mirrors = min(graph.n - (last - first), edges) if size > 1 else 0
         local = last - first + mirrors + 2 * BLOCK
         rows = edges * (_ID + column) + local * _OFFSET * len(kinds)
-        most = max(counts, default=0)
+        most = max(counts, default=0)  # entries of one direction, or of "both"
         reading = max(_CUT * graph.n - rows, _NUMBERED * graph.n + most * _ID + mirrors * 2 * _ID, 0)
         if turned:
             turning = bytes_in_flight(local, most, column > 0) + 2 * _OFFSET * local
@@ -85,7 +99,8 @@ def rank_memory(plan: Plan, graph: Graph, size: int) -> RankMemory:
             rows, reading = rows + extra, max(reading - extra, turning)
         sent = (last - first) * (size > 1) + mirrors
         values = local * _of_vertex(plan) + sent * _sent(plan) + _pointed(plan, graph.n, local) + _SHARED
-        found.append(RankMemory(rows, values, graph.n * (2 * outputs + _ID), table, reading))
+        loops, speed = _loops(plan, Shape(local, most, graph.directed))
+        found.append(RankMemory(rows, values, graph.n * (2 * outputs + _ID), table, reading, loops, speed))
     return max(found, key=lambda one: one.peak)
 
 
@@ -109,6 +124,27 @@ def check_rank_need(plan: Plan, graph: Graph, size: int, beside: int, limit: int
                           f"{shared} is {in_bytes(share)}: give {memory_option(need.peak * beside)}, or run more ranks "
                           "on other machines")
     return share
+
+
+def _loops(plan: Plan, shape: Shape) -> tuple[int, int]:
+    """The bytes of the loop that needs most, and of that which takes most for speed, over a part of the graph."""
+    loops = speed = 0
+    for loop in plan.loops:
+        way = next(way for way in CLUSTER_WAYS if _runs(loop, way.name))
+        loops = max(loops, way.memory(loop, shape, 1))
+        packed = shape.m * _ID if way.name == "priority" else 0  # edges with their weights, or converted weights
+        speed = max(speed, way.optional(loop, shape) + packed)
+    return loops, speed
+
+
+def _runs(loop: LoopSpec, way: str) -> bool:
+    """Whether a loop runs in a way, unless options or values do not permit it."""
+    if way == "connect":
+        return loop.copied is not None
+    if way in ("priority", "reach"):
+        return len(loop.stages) == 1 and way in loop.stages[0].ways and \
+            not (way == "priority" and combined_apart(loop.stages[0]))
+    return True
 
 
 def _pointed(plan: Plan, n: int, local: int) -> int:

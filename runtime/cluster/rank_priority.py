@@ -162,7 +162,8 @@ class _RankPriorityLoop(PriorityLoop):
             if rank == transport.rank:
                 continue
             first, last = self._numbers.mirrors_of(rank)
-            places = Reader(message).values([self._values[first:last]], self._size)
+            some = Reader(message).values([self._values[first:last]], self._size)
+            places = np.arange(last - first, dtype=np.uint32) if some is None else some
             mirror_kernels()["wait"](places, len(places), first, self._waiters)
 
     def close(self) -> None:

@@ -91,7 +91,8 @@ class _RankReachLoop(ReachLoop):
         self._rank.refresh(self._stage, but={f"field:{name}" for name in self._stage.written})
         self._launch("start", self._words, self._words, 0)
         front = self._room.bits[0]
-        _clear_outside(front, *self._rank.vertices)
+        for bits in (front, self._room.bits[2]):  # other ranks look for the rest of the unreached vertices
+            _clear_outside(bits, *self._rank.vertices)
         places = empty(int(self._counts[REACH_ACTIVE]), np.uint32)
         places = places[: mirror_kernels()["listed"](front, self._words, places)]
         self._counts[:] = 0

@@ -128,7 +128,7 @@ class _Run:
         return self.outcome
 
     def _end_at_failures(self) -> None:
-        """In check mode, end the run if an operation has failed."""
+        """In trap mode, end the run if an operation has failed."""
         if self._watch.note and (found := failures(self._watch, self.machine, self.graph)):
             self.outcome.failures, self.outcome.superstep = found, self._iteration or 0
             raise _Reached

@@ -1,4 +1,4 @@
-"""Finds operations that failed in check mode, infinite values, and results of declared reductions outside their types.
+"""Finds operations that failed in trap mode, infinite values, and results of declared reductions outside their types.
 """
 
 from __future__ import annotations

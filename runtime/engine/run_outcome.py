@@ -42,7 +42,7 @@ class Outcome:
         infinite_inside: whether a watched value that is not an output was infinite.
         nan: the watched outputs with a NaN.
         interrupted: whether an interrupt ended the run before its end.
-        failures: in check mode, the numbers (Watch.note) of the failed operations that ended the run. Each number comes
+        failures: in trap mode, the numbers (Watch.note) of the failed operations that ended the run. Each number comes
             with the position, in the list of ids, of the vertex where the operation failed; -1 if there is no such
             vertex.
         superstep: the superstep of the innermost loop in which a failure ended the run, counted from 1; 0 outside of

@@ -8,7 +8,7 @@ from pathlib import Path
 from vlang.runtime.compile.objects import Kernels, load_kernels
 
 __all__ = ["FIRST_NEEDED", "crew_kernels", "frontier_kernels", "mirror_kernels", "paged_frontier_kernels",
-           "play_kernels", "queue_kernels", "thin_kernels", "together_kernels"]
+           "play_kernels", "queue_kernels", "search_kernels", "thin_kernels", "together_kernels"]
 
 FIRST_NEEDED = ("split_flags", "reached", "notify_vertices", "list_tasks", "long_vertices")
 """The kernels that every loop with notify-pull launches, for any graph and any fields."""
@@ -106,15 +106,19 @@ def queue_kernels() -> Kernels:
 
 
 @cache
-def together_kernels(dtype: str) -> Kernels:
-    """The kernels that sum the values of several runs, of type "f32" or "f64", over the edges."""
-    text = (Path(__file__).parent / "together.py").read_text(encoding="utf-8").replace("f32", dtype)
-    tasks = "i64*, i64, i64*"
+def together_kernels(bits: int) -> Kernels:
+    """The kernel that lays values of `bits` bits of several runs side by side."""
+    text = (Path(__file__).parent / "together.py").read_text(encoding="utf-8").replace("u32", f"u{bits}")
+    return load_kernels(text, {f"weave_u{bits}": f"void(u64*, i64, u{bits}*, i64*, i64, i64*)"})
+
+
+@cache
+def search_kernels() -> Kernels:
+    """The kernels of searches of several runs at a time."""
+    text = (Path(__file__).parent / "searches.py").read_text(encoding="utf-8")
     return load_kernels(text, {
-        f"weave_{dtype}": f"void(u64*, i64, {dtype}*, {tasks})",
-        f"rows_{dtype}": f"void(u64*, {dtype}*, u64*, i64, {tasks})",
-        f"segments_{dtype}": f"void(u64*, i64*, i64, {dtype}*, u64*, i64, {tasks})",
-        f"joined_{dtype}": f"void(i64*, i64, u64*, i64, {tasks})",
+        "turn": "void(u64*, i64, u64*, i64*, i64, i64*)",
+        "look": "void(u64*, u64*, u64*, i64, u64*, u64*, i64*, i64, i64*, i64*)",
     })
 
 
@@ -130,6 +134,7 @@ _MIRRORS = {
     "set_listed_flags": "void(u32*, i64, u8*)",
     "picked": "i64(u64*, u64*, u32*, i64, u64*)",
     "wait": "void(u32*, i64, i64, u64*)",
+    "boundary": "i64(u32*, u32*, i64, u32, u32, u8*, u64*, u8*)",
     "reached": "i64(u32*, i64, i64, u64*, u64*, u64*, u64*, i64)",
 }
 

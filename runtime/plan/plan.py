@@ -196,9 +196,9 @@ class Watch:
         globals: graph-level values that are outputs.
         lets: other graph-level values.
         undefined: outputs that are checked for NaN only.
-        note: in check mode, a vertex field of u32 with the number of the check that failed at a vertex, or 0.
-        numbers: in check mode, pairs of names of graph-level values. The first value is the number of the check that
-            failed, or the largest u32. The second value is the vertex at which the check failed; its name is "" if no
+        note: in trap mode, a vertex field of u32 with the number of the test that failed at a vertex, or 0.
+        numbers: in trap mode, pairs of names of graph-level values. The first value is the number of the test that
+            failed, or the largest u32. The second value is the vertex at which the test failed; its name is "" if no
             vertex is recorded.
     """
 

@@ -1,4 +1,4 @@
-"""The data of a pass whose sums over the edges can be shared by several runs."""
+"""The data of a pass whose reductions over the edges can be computed for several runs at a time."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ __all__ = ["TogetherSpec"]
 
 @dataclass(frozen=True)
 class TogetherSpec:
-    """A pass that only adds up one value of every neighbour.
+    """A pass where runs differ only in the values that they read at neighbours.
 
     Attributes:
-        values: the slot of the values, one per vertex: a field or messages.
-        dtype: the type of the values, "f32" or "f64". The sums of the values are computed in 64 bits.
-        sums: the slot of the sums, which the kernel "summed" reads.
+        values: the slots of these values, one per vertex: fields, messages and degrees.
+        same: the slots of graph-level values that contributions read. Runs share a pass only if they have the same
+            values there.
+        parts: the slots of the accumulators, which the kernel "summed" reads.
     """
 
-    values: str
-    dtype: str
-    sums: str
+    values: tuple[str, ...]
+    same: tuple[str, ...]
+    parts: tuple[str, ...]

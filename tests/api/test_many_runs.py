@@ -14,13 +14,16 @@ from vlang import BindError, Graph, Program, Result
 from vlang.api.arguments.vertex_lists import described_list
 from vlang.api.running import together
 from vlang.errors import VlangError
-from vlang.runtime.cpu.together import LEAST
+from vlang.runtime.cpu.together import searches
+from vlang.runtime.cpu.together.group import LEAST
+from vlang.runtime.cpu.together.searches import SEARCHES
+from vlang.runtime.cpu.ways import reach
 from vlang.runtime.plan.plan import SEGMENT
 
 KARATE = Graph.read("karate")
 LISTED = vlang.compile("program p(S: vertices)\nvertex at: int = position(self, S)\nglobal k: int = len(S)\n")
 SEED = 20261127
-SHARED = 5  # two passes in each of two supersteps; then one run ends, for which five wait at the next pass
+SHARED = 4  # two passes in each of two supersteps; then fewer runs than LEAST are at a pass
 SEVERAL = """program several(source: vertex, damping = 0.5, rounds = 6)
 
 vertex hot:  f64   = 1 if self == source else 0.25
@@ -32,6 +35,22 @@ repeat rounds times:
     let    most = max(v.hot for v in vertices)
     gather near = sum(u.cold for u -- self)
     apply  cold = near / float(1 + most)
+"""
+
+
+MIXED = """program mixed(source: vertex, cut: float = 2, rounds = 3)
+
+edge   weight: float = 1
+vertex near:   float = 0 if self == source else 9
+vertex kept:   int   = 1 if self == source else 2
+
+repeat rounds times:
+    gather close = min(u.near + weight for u -> self)
+    gather pair  = max((u.kept, u.near) for u -> self if weight > cut, default = (0, 1.0))
+    gather many  = sum(u.kept for u -> self)
+    apply  (kept, near) = pair
+    apply  kept  = 1 + (many + kept) % 1000
+    apply  near  = min(close / 2 + near, 100)
 """
 
 
@@ -75,6 +94,16 @@ def test_map_refuses(given: dict[str, Any], message: str) -> None:
         vlang.load("rwr").map(KARATE, **given)
 
 
+@pytest.mark.parametrize(("given", "message"), [
+    ({"source": [1, 2]}, "`source` takes one vertex, not a list; `program.map(graph, source=[...])` runs"),
+    ({"source": np.array([1])}, "`source` takes one vertex, not a list"),
+    ({"source": 1, "tol": (0.1, 0.2)}, "`tol` takes one value (f32), not a list; `program.map(graph, tol=[...])`"),
+])
+def test_a_list_where_a_run_takes_one_value(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(BindError, match=re.escape(message)):
+        vlang.load("rwr")(KARATE, **given)
+
+
 @pytest.fixture
 def every_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let runs on small graphs share their reads, too."""
@@ -92,21 +121,22 @@ def drawn(n: int, m: int, hub: int) -> Graph:
     return Graph.from_edges(source, target, vertices=np.arange(n))
 
 
-def same(found: Result, alone: Result) -> None:
-    """Assert that two results have the same bits and ended in the same way."""
+def same(found: Result, alone: Result, search: bool = False) -> None:
+    """Assert that two results have the same bits and ended in the same way. A search alone reads other edges."""
     for info in alone.fields:
         assert found[info].tobytes() == alone[info].tobytes(), (SEED, info)
-    assert (found.rounds, found.converged, found.reason, found.globals, found.warnings, found.edges) == \
-        (alone.rounds, alone.converged, alone.reason, alone.globals, alone.warnings, alone.edges)
+    assert (found.rounds, found.converged, found.reason, found.globals, found.warnings) == \
+        (alone.rounds, alone.converged, alone.reason, alone.globals, alone.warnings)
+    assert search or found.edges == alone.edges
     assert [one.active for one in found.history] == [one.active for one in alone.history]
 
 
-def compared(program: Program, graph: Graph, **series: Any) -> list[Result]:
+def compared(program: Program, graph: Graph, search: bool = False, **series: Any) -> list[Result]:
     """Return the results of `map`; each was compared with the result of a call."""
     threads = {"threads": 2}
     found = list(program.map(graph, **series, **threads))
     for row, result in zip(zip(*series.values()), found, strict=True):
-        same(result, program(graph, **dict(zip(series, row)), **threads))
+        same(result, program(graph, **dict(zip(series, row)), **threads), search)
     return found
 
 
@@ -132,6 +162,30 @@ def test_several_passes_directions_and_types() -> None:
 
 
 @pytest.mark.usefixtures("every_graph")
+def test_other_reductions_and_edge_columns() -> None:
+    """Runs with the same value of a parameter that contributions read share traversals."""
+    program, graph = vlang.compile(MIXED), drawn(300, 1500, SEGMENT + 3).with_rule_weights(1, 4)
+    cuts = [1.0] * LEAST + [2.0] * LEAST + [3.0]
+    found = compared(program, graph, source=list(range(len(cuts))), cut=cuts)
+    assert found[0].together.endswith("they shared 6 traversals of the edges")  # two in each of three supersteps
+
+
+@pytest.mark.usefixtures("every_graph")
+@pytest.mark.parametrize("price", [0.0, 1e-3, 1e9])
+def test_searches_are_shared_as_bits(price: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wide supersteps are shared always, sometimes or never."""
+    monkeypatch.setattr(reach, "_NARROW", 0)
+    monkeypatch.setattr(searches, "_WORD", price)
+    graph = drawn(700, 1400, 0)
+    sources = np.random.default_rng(SEED).integers(0, 700, SEARCHES + LEAST).tolist()
+    found = compared(vlang.load("bfs"), graph, True, source=sources)
+    assert found[0].together.startswith(f"{SEARCHES} runs went together: they shared ")
+    assert found[SEARCHES].together.startswith(f"{LEAST} runs went together: they shared ")
+    assert ("shared 0 " in found[0].together) == (price == 1e9)
+    assert len({one.rounds for one in found}) > 2
+
+
+@pytest.mark.usefixtures("every_graph")
 def test_an_error_comes_in_its_place() -> None:
     graph, seeds = drawn(300, 900, 0), [[k] for k in range(8)]
     results = vlang.load("ppr").map(graph, seeds=seeds, damping=[0.5, 0.5, 1.5, *[0.5] * 5])
@@ -147,8 +201,7 @@ def test_an_error_comes_in_its_place() -> None:
 
 @pytest.mark.usefixtures("every_graph")
 @pytest.mark.parametrize(("name", "given", "why"), [
-    ("bfs", {"source": list(range(8))}, "no loop of the program runs by full passes"),
-    ("php", {"source": list(range(8))}, "is neither a field of its neighbour nor a message"),
+    ("sssp", {"source": list(range(8))}, "its active vertices push"),
     ("cdlp", {"iterations": [1] * 8}, "a vertex takes all that its neighbours contribute at once"),
     ("ppr", {"seeds": [[1], [2]]}, "fewer than 6 runs"),
     ("ppr", {"seeds": [[k] for k in range(8)], "memory": "1G"}, "with the option `memory` runs do not go together"),

@@ -8,7 +8,7 @@ import pytest
 import vlang
 
 GRAPH = vlang.Graph.from_edges([1, 2, 7], [2, 3, 9])
-HINT = "; --check, or check=True, shows where the first NaN comes from"
+HINT = "; --trap, or trap=True, shows where the first NaN comes from"
 
 
 @pytest.mark.parametrize(("declared", "warned"), [

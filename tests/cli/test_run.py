@@ -219,6 +219,7 @@ def test_wrong_usage_says_what_to_write(vlang: Call, args: list[str], message: s
         (["--research", "mode=pull", "--research", "mode=push"], "`mode` is given twice"),
         (["--mode", "pull"], "--mode is a research option: write --research mode=auto|pull|notify-pull|dual|push"),
         (["--order", "rounds"], "--order is a research option: write --research schedule=auto|rounds|priority"),
+        (["--check"], "--check is called --trap now"),
         (["--page-size=64K"], "--page-size is a research option: write --research page_size=BYTES"),
     ],
 )

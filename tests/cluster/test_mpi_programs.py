@@ -2,7 +2,8 @@
 as ranks, one after the other.
 
 The results have the same bits as on one rank. With VLANG_EXHAUSTIVE, the test runs all programs that ranks admit;
-otherwise, it runs three of these programs. Unlike threads, processes differ in the order of their sets of texts.
+otherwise, it runs three of these programs. Two programs with reductions over pointing vertices run as well. Unlike
+threads, processes differ in the order of their sets of texts.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ import traceback
 from tests.cluster.test_mpi import ENVIRON, MPIEXEC, pytestmark
 from tests.cluster.test_ranks import ALLOWED, GRAPHS, SIZES, assert_same, program
 from tests.cpu.compare import engine_run
+from tests.cpu.reductions.test_pointing import EVERY_WAY, IN_BLOCKS
 from tests.reference.cases import case
-from tests.reference.graphs import to_graph
+from tests.reference.graphs import family, to_graph
 from tests.sample import sampled
 from vlang.runtime.cluster.transports.mpi import Mpi
 from vlang.runtime.cluster.transports.transport import Solo, joined
@@ -24,20 +26,33 @@ from vlang.runtime.cluster.transports.transport import Solo, joined
 __all__ = ["pytestmark"]
 
 SOME = ("betweenness", "bfs", "components")
+POINTING = {one.name: one for one in (EVERY_WAY, IN_BLOCKS)}
 MODES = ("auto", "notify-pull", "pull")
 
 
 def test_same_bits_under_mpiexec() -> None:
     assert MPIEXEC is not None
-    names = sampled(ALLOWED, SOME)
+    names = [*sampled(ALLOWED, SOME), *POINTING]
     job = subprocess.run([MPIEXEC, "-n", str(max(SIZES)), sys.executable, "-m", __name__, *names], env=ENVIRON,
                          capture_output=True, text=True, timeout=3000, check=False)
     assert job.returncode == 0, job.stdout + job.stderr
     assert job.stdout.split() == [f"{size}:{name}" for size in SIZES for name in names]
 
 
+def pointed(transport: Mpi, name: str) -> None:
+    """Run a program with reductions over pointing vertices, and compare the result with that of one rank."""
+    graph = to_graph(family("messy") if transport.size % 2 else family("rmat", False))
+    with joined(Solo()):
+        want = POINTING[name](graph, threads=1)
+    with joined(transport):
+        assert_same(want, POINTING[name](graph, threads=1))
+
+
 def as_ranks(transport: Mpi, name: str) -> None:
     """Run a program on its graphs, and compare each result with the result of one rank."""
+    if name in POINTING:
+        pointed(transport, name)
+        return
     for number, some in enumerate(found for graph in GRAPHS if (found := case(name, graph)) is not None):
         graph, mode = to_graph(some.graph), MODES[(number + transport.size) % len(MODES)]
         with joined(Solo()):

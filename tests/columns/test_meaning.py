@@ -42,10 +42,10 @@ def test_engine_and_interpreter_agree(seed: int) -> None:
     agree(seed + 100, avoid="z" if seed % 2 else "no such name", since="2024-04-30T22:00")
 
 
-def test_chaos_and_check_mode_change_nothing() -> None:
+def test_chaos_and_trap_mode_change_nothing() -> None:
     graph = drawn(3).graph()
     plain = routes(graph)
-    for options in sampled([{"chaos": 5}, {"check": True}, {"precision": 64}], [{"chaos": 5}, {"check": True}]):
+    for options in sampled([{"chaos": 5}, {"trap": True}, {"precision": 64}], [{"chaos": 5}, {"trap": True}]):
         np.testing.assert_array_equal(routes(graph, options=options)["top"], plain["top"])
 
 

@@ -91,6 +91,9 @@ class Cuda(ModuleType):
     def deviceGetAttribute(self, attribute: int, index: int) -> int:
         return {16: 132, 97: 227 << 10, 41: 1, 19: 1}[attribute]
 
+    def deviceGetPCIBusId(self, index: int) -> str:
+        return f"0000:{index:02x}:00.0"
+
     def malloc(self, nbytes: int) -> int:
         self._called("malloc", nbytes)
         block = ctypes.create_string_buffer(nbytes)

@@ -21,7 +21,7 @@ from tests.fuzz.cases import CUTS
 from tests.reference.cases import Case, case
 from tests.reference.graphs import random_graph
 from vlang import Program, compile, stdlib
-from vlang.errors import CheckError, ProgramError, RangeError, VlangError
+from vlang.errors import ProgramError, RangeError, TrapError, VlangError
 
 __all__ = ["judged", "mutated"]
 
@@ -62,8 +62,8 @@ def _case(name: str, text: str, seed: int) -> Case | None:
 def _of_nan(program: Program, given: Case) -> bool:
     """Return whether the run computes or compares a NaN. The language does not define `min` and `max` of a NaN."""
     try:
-        engine_run(program, given, check=True)
-    except CheckError as error:
+        engine_run(program, given, trap=True)
+    except TrapError as error:
         return error.kind.startswith("nan") or "division" in error.kind
     except VlangError:
         return True

@@ -10,7 +10,7 @@ import pytest
 
 from vlang import Graph, compile, load
 from vlang.api.running import run_call
-from vlang.errors import BindError, CheckError, RangeError
+from vlang.errors import BindError, RangeError, TrapError
 
 STAR = Graph.from_edges(np.arange(1, 9), np.zeros(8, int), w=np.full(8, 1e38), n=9)
 """Eight edges into vertex 0. The sum of their values is larger than the largest f32."""
@@ -99,15 +99,15 @@ def test_sums_between_two_vertices_are_tested(type_: str, weight: float) -> None
     program = compile(PAIRS.format(type_, type_), "p.vp")
     kind = {"float": np.float32, "int": np.int32, "u32": np.uint32}[type_]
     once, twice = (Graph.from_edges([0] * k, [1] * k, w=np.full(k, weight, kind), n=2) for k in (1, 2))
-    assert program(once, threads=1, check=True).warnings == ()
+    assert program(once, threads=1, trap=True).warnings == ()
     if type_ != "u32":
         (warning,) = program(twice, threads=1).warnings
         assert warning.startswith("line 3: `vertex x:"), warning
-    with pytest.raises(CheckError, match=r"p.vp:3:\d+: `w\(u, self\)` leaves its type or becomes infinite"):
-        program(twice, threads=1, check=True)
+    with pytest.raises(TrapError, match=r"p.vp:3:\d+: `w\(u, self\)` leaves its type or becomes infinite"):
+        program(twice, threads=1, trap=True)
     if type_ != "u32":
         far = np.inf if type_ == "float" else 2**31 - 1
         endless = Graph.from_edges([0] * 2, [1] * 2, w=np.array([far, 1], kind), n=2)
         assert not [one for one in program(endless, threads=1).warnings if "is infinite" in one]
-        with pytest.raises(BindError, match=r"line 3: check mode cannot test the sums `w\(a, b\)`"):
-            program(endless, threads=1, check=True)
+        with pytest.raises(BindError, match=r"line 3: trap mode cannot test the sums `w\(a, b\)`"):
+            program(endless, threads=1, trap=True)

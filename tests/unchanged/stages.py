@@ -13,7 +13,6 @@ import numpy as np
 
 from vlang import Program
 from vlang.errors import BindError, ProgramError
-from vlang.ir.checks.check_mode import Checked, checked
 from vlang.ir.derived import derived
 from vlang.ir.float_bounds import may_overflow
 from vlang.ir.forms import forms as f
@@ -25,6 +24,7 @@ from vlang.ir.overflow_watch import noting, watch_of
 from vlang.ir.print import facts_text, program_text
 from vlang.ir.restart import restarts
 from vlang.ir.switches import OPTIMISATIONS
+from vlang.ir.traps.trap_mode import Trapping, trapping
 from vlang.runtime.plan.plan import Plan
 from vlang.syntax.problems import Problem, report
 
@@ -57,7 +57,7 @@ def stages(text: str, variant: int) -> Iterator[tuple[str, str]]:
         program_text(made) + canonical(places) for made, places in
         (noting_integers(own.program, given, ranges),
          noting(own.program, given, watch_of(own.program), may_overflow)))])
-    yield "checks", _or_refusal(lambda: _checks(checked(own.program, given)))
+    yield "traps", _or_refusal(lambda: _traps(trapping(own.program, given)))
     delta, fields, refused = derived(own.program, own.facts)
     yield "delta", program_text(delta) + canonical(fields) + canonical(refused)
     columns = frozenset(decl.name for decl in own.program.edges) if variant % 5 else frozenset()
@@ -107,7 +107,7 @@ def _ranges(program: f.Program, ranges: Ranges) -> str:
     return " ".join(str(one and (one.low, one.high)) for one in found)
 
 
-def _checks(made: Checked) -> str:
+def _traps(made: Trapping) -> str:
     return program_text(made.program) + canonical(made.sites)
 
 

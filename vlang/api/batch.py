@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vlang.errors import BindError, VlangError
-from vlang.runtime.plan.layouts.together_words import WIDTH
 from vlang.runtime.storage.room import memory_named
 
 if TYPE_CHECKING:
@@ -59,16 +58,20 @@ def _runs(
     """The results of the calls with these arguments, in order. Where it is allowed, runs share their reads of the
     edges.
     """
+    from vlang.api.running.together import most_together  # start-up
+
     group: list[tuple[Program, Call]] = []
+    most = 0
     for row in rows:
         try:
             bound = program.bound(graph, options, row)
         except VlangError:
             yield from _together(group)  # the results before the call that is wrong
             raise
-        if group and (bound[0] is not group[0][0] or len(group) == WIDTH):
+        if group and (bound[0] is not group[0][0] or len(group) == most):
             yield from _together(group)
             group = []
+        most = most if group else most_together(*bound)
         group.append(bound)
     yield from _together(group)
 

@@ -112,7 +112,7 @@ class Program:
 
         The options are the fields of `vlang.Options`: docs/python.md and docs/research.md list them.
 
-        Raises BindError, GraphError, OutOfMemory, DeviceError, ChaosError, CheckError, CheckpointError, DiskError.
+        Raises BindError, GraphError, OutOfMemory, DeviceError, ChaosError, TrapError, CheckpointError, DiskError.
         """
         return _apart(self._called, graph, options, arguments)
 
@@ -146,9 +146,9 @@ class Program:
         return replace(options, target=target if graph.order is None else int(graph.order.internal[target]))
 
     def run_bound(self, call: Call) -> Result:
-        """Run a bound call, in check mode or followed by a second run in random order if its options ask for that."""
+        """Run a bound call, in trap mode or followed by a second run in random order if its options ask for that."""
         graph, options = call.graph, call.options
-        if options.check:
+        if options.trap:
             from vlang.api.running.run_call import check_call  # start-up
 
             check_call(self, call)

@@ -90,7 +90,7 @@ def _options(program: Program, origin: Origin, arguments: dict[str, Any]) -> Opt
         raise BindError(f"`{next(iter(rest))}` is that of the result from which {program.name} goes on; for another "
                         "value run it anew")
     partial = None if options.on_interrupt == "stop" else options.on_interrupt
-    for name, given in (("chaos", options.chaos), ("check", options.check or None), ("target", options.target),
+    for name, given in (("chaos", options.chaos), ("trap", options.trap or None), ("target", options.target),
                         ("checkpoint", options.checkpoint), ("on_interrupt", partial)):
         if given is not None:
             raise BindError(f"{name} is for runs of a whole program; leave it out")

@@ -27,12 +27,14 @@ class RunCommand(click.Command):
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             name = error.option_name.lstrip("-").replace("-", "_")
-            name = RENAMED.get(name, name)
-            if name not in RESEARCH:
+            today = RENAMED.get(name, name)
+            if today in RESEARCH:
+                hint = f"is a research option: write --research {today}={RESEARCH[today].values}"
+            elif today != name:
+                hint = f"is called {EVERYDAY[today].flag} now"
+            else:
                 raise
-            values = RESEARCH[name].values
-            raise click.UsageError(f"{error.option_name} is a research option: write --research {name}={values}",
-                                   ctx) from None
+            raise click.UsageError(f"{error.option_name} {hint}", ctx) from None
 
 
 def run_options(*names: str, research: Sequence[str] = tuple(RESEARCH)) -> Callable[[F], F]:

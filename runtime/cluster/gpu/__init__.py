@@ -1,1 +1,1 @@
-"""Ranks that run their passes on a GPU, and exchange values through host memory."""
+"""Ranks that run their passes on a GPU, and exchange values by NCCL or through host memory."""

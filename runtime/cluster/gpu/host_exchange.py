@@ -25,12 +25,13 @@ class HostExchange:
     Args:
         part: the machine of the rank, with the boxes and kernels of `SubsetExchange`.
         transport: the transport of the rank.
+        why: the reason why the GPUs do not send values to each other; "" if there is one rank.
     """
 
     name = "host"
 
-    def __init__(self, part: PartMachine, transport: Transport) -> None:
-        self._part, self._transport = part, transport
+    def __init__(self, part: PartMachine, transport: Transport, why: str = "") -> None:
+        self._part, self._transport, self._why = part, transport, why
         self._peers = [rank for rank in range(transport.size) if rank != transport.rank]
         self._sent: dict[tuple[str, int], Buffer] = {}  # by array and receiver, the values that were last sent
         self._received: dict[tuple[str, int], Buffer] = {}  # by array and owner, the values of the mirrors
@@ -58,7 +59,13 @@ class HostExchange:
 
     def note(self) -> str:
         """A sentence about the values that were sent so far."""
-        return f"rank {self._transport.rank} has sent {self._transport.sent:,} bytes to other ranks, by its host"
+        why = f" ({self._why})" if self._why else ""
+        return f"rank {self._transport.rank} has sent {self.nbytes:,} bytes to other ranks, by its host{why}"
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that this rank has sent so far."""
+        return self._transport.sent
 
     def _message(self, slot: str, rank: int) -> list[Buffer]:
         """The values of an array that a rank mirrors and that have changed since the last message."""

@@ -11,6 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.options import ALL_GPUS, Options, device_names
+from vlang.runtime.cluster.gpu.direct_exchange import DirectExchange
+from vlang.runtime.cluster.gpu.host_exchange import HostExchange
+from vlang.runtime.cluster.gpu.nccl import joined_gpus
 from vlang.runtime.cluster.gpu.rank_gpu import RankGpuMachine
 from vlang.runtime.cluster.local_graph import local_graph
 from vlang.runtime.cluster.transports.transport import Transport
@@ -80,6 +83,8 @@ def rank_on_gpu(
         whole: Any = _Whole(graph)
         machine = PartMachine(device, plan, part, replace(options, mode="pull"), whole, SubsetExchange)
         stack.callback(machine.close)
-        made = RankGpuMachine(machine, part, transport)
+        nccl, why = joined_gpus(device, transport)
+        exchange = HostExchange(machine, transport, why) if nccl is None else DirectExchange(machine, transport, nccl)
+        made = RankGpuMachine(machine, part, transport, exchange)
         stack.callback(made.synchronize)
         yield made, name

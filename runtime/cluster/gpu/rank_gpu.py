@@ -1,4 +1,4 @@
-"""The machine of a rank that owns a GPU: full passes over its vertices, and exchanges through the host."""
+"""The machine of a rank that owns a GPU: full passes over its vertices, and exchanges by NCCL or through the host."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.runtime.cluster.gpu.direct_exchange import DirectExchange
 from vlang.runtime.cluster.gpu.host_exchange import HostExchange
 from vlang.runtime.cluster.local_graph import LocalGraph
-from vlang.runtime.cluster.transports.transport import Buffer, Transport, gathered, summed
+from vlang.runtime.cluster.transports.transport import Buffer, Transport, gathered, gathered_whole, summed
 from vlang.runtime.engine.machine import Stats
 from vlang.runtime.gpus.group_machine import GroupMachine
 from vlang.runtime.gpus.part_machine import PartMachine
 from vlang.runtime.plan.plan import Fold, ScalarSpec, StageSpec
+from vlang.runtime.storage.state.remote import Remote, in_memory
 from vlang.runtime.threads.moved import Moved
 
 __all__ = ["RankGpuMachine"]
@@ -27,11 +29,19 @@ class RankGpuMachine(GroupMachine):
         part: the machine of the GPU; the caller closes it.
         graph: the part of the graph that the rank holds.
         transport: the transport of the rank.
+        exchange: updates mirrors.
+
+    Attributes:
+        numbers: the local vertex numbers of the rank.
     """
 
-    def __init__(self, part: PartMachine, graph: LocalGraph, transport: Transport) -> None:
+    def __init__(
+        self, part: PartMachine, graph: LocalGraph, transport: Transport, exchange: HostExchange | DirectExchange
+    ) -> None:
+        self.numbers = graph.numbers
         self._part, self._graph, self._transport = part, graph, transport
-        self._begin([part], HostExchange(part, transport))
+        self._between = exchange
+        self._begin([part], exchange)
         self._stats: Stats | None = None  # the counts of the last pass over all ranks, once they are known
 
     def notes(self) -> tuple[str, ...]:
@@ -46,7 +56,7 @@ class RankGpuMachine(GroupMachine):
         ranges = self._part.numbers.ranges
         width = len(found) // max(1, ranges.n)
         first, last = ranges.of(self._transport.rank)
-        return np.concatenate(gathered(self._transport, found[first * width : last * width], slot))
+        return gathered_whole(self._transport, found[first * width : last * width], slot)
 
     def others(self, slot: str, value: int) -> int:
         """The number of entries that differ from `value`, counted over all ranks."""
@@ -54,7 +64,7 @@ class RankGpuMachine(GroupMachine):
 
     def moved(self) -> Moved:
         """The edges that the GPU of this rank has moved so far, and the bytes that the rank has sent."""
-        return self._part.moved()._replace(bytes_between=self._transport.sent)
+        return self._part.moved()._replace(bytes_between=self._between.nbytes)
 
     def counted(self) -> Stats:
         """The counts of the last pass, summed over all ranks, after waiting for the end of the pass."""
@@ -90,6 +100,26 @@ class RankGpuMachine(GroupMachine):
     def same(self, slots: Sequence[str], kept: object) -> bool:
         """Whether, on all ranks, vertex arrays have the same bits as a copy."""
         return summed(self._transport, [int(not super().same(slots, kept))], "repeated states")[0] == 0
+
+    # ------------------------------------------------------------------------------------------- checkpoints
+    def share(self, slot: str) -> Remote:
+        """The values of a vertex array for the vertices that this rank owns, which are copied when they are fetched."""
+        part, (low, high) = self._part, self._part.span
+        dtype, size = part.state.dtypes[slot], part.itemsize(slot)
+
+        def fetch(target: NDArray[Any]) -> None:
+            part.state.flush()
+            if high > low:
+                part.device.download(target, part.pointer(slot) + low * size)
+
+        return Remote(dtype, (high - low) * (size // dtype.itemsize), fetch)
+
+    def put(self, slot: str, array: NDArray[Any] | Remote) -> None:
+        """Store the values of the owned vertices; the next exchange sends the values of mirrors."""
+        part, values = self._part, np.ascontiguousarray(in_memory(array))
+        if len(values):
+            part.device.upload(part.pointer(slot) + part.span[0] * part.itemsize(slot), values)
+        self.mirrors.changed(slot)
 
     # ------------------------------------------------------------------------------------------- reductions
     def _send_pads(self, fold: Fold) -> None:

@@ -101,6 +101,8 @@ class MailRank:
         send: sends bytes to a rank; it returns before the bytes have arrived.
     """
 
+    together = False
+
     def __init__(
         self, rank: int, machines: Sequence[str], attempt: int, box: Mailbox, send: Callable[[int, bytes], None]
     ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ import numpy as np
 from vlang.errors import BindError, ClusterError
 from vlang.runtime.cluster.transports.transport import Buffer, check_places
 from vlang.runtime.cluster.transports.watch import Watch
+from vlang.runtime.storage.memory import empty
 from vlang.runtime.threads.processors import available_threads
 
 __all__ = ["INSTALL", "MOST_BYTES", "Mpi", "mpi_ranks"]
@@ -28,6 +30,8 @@ _SIZE, _PLACE = 8, 504  # of these: the length of the message, and the place of 
 _INSIDE = _RECORD - _SIZE - _PLACE  # messages up to this length are in the record
 _FAILED = "!"  # begins the place of a rank that has failed
 _SPINS = 2000  # tests before a rank that waits gives its processor to others, if each rank has one
+_SPINS_SHARED = 20  # the same if several ranks share a processor
+_YIELDS = 500  # times that it gives its processor away before it sleeps, which takes 50 us and more
 _GRACE = 1.0  # seconds that a rank that failed waits for others before it ends the job
 _STARTS = 5.0  # the same before the first exchange, while others may still import modules
 
@@ -42,6 +46,8 @@ class Mpi:
     `comm` is the communicator of the ranks; by default, all ranks of the job. The communicator is duplicated.
     """
 
+    together = True
+
     def __init__(self, comm: Any = None) -> None:
         from mpi4py import MPI  # optional
 
@@ -55,7 +61,7 @@ class Mpi:
         self.place = int(shared.Get_rank())
         shared.Free()
         self.calls = self.sent = 0
-        self._spins = _SPINS if self.beside <= available_threads() else 1
+        self._spins = _SPINS if self.beside <= available_threads() else _SPINS_SHARED
         self.failed = False
         self._out = np.zeros((self.size, _RECORD), np.uint8)
         self._in = np.zeros((self.size, _RECORD), np.uint8)
@@ -74,7 +80,7 @@ class Mpi:
         self._wait(self._comm.Ialltoall(self._out, self._in))
         self._check(where)
         coming = self._in[:, :_SIZE].copy().view(np.int64)[:, 0].tolist()
-        found = [np.empty(0 if rank == self.rank else length, np.uint8) for rank, length in enumerate(coming)]
+        found = [empty(0 if rank == self.rank else length, np.uint8) for rank, length in enumerate(coming)]
         requests = []
         for rank, buffer in enumerate(found):
             if len(buffer) > _INSIDE:
@@ -131,6 +137,10 @@ class Mpi:
     def _wait(self, request: Any) -> None:
         """Wait for a request. After a while, print which ranks wait and which ranks are missing (see `Watch`)."""
         for _ in range(self._spins):
+            if request.Test():
+                return
+        for _ in range(_YIELDS):
+            os.sched_yield()
             if request.Test():
                 return
         self._watch.begin()

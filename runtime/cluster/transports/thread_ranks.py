@@ -51,6 +51,8 @@ class _Board:
 class ThreadRank:
     """The transport of one of several threads (see `Transport`)."""
 
+    together = True
+
     def __init__(self, board: _Board, rank: int, size: int) -> None:
         self.rank, self.size, self.beside, self.lead, self.place = rank, size, size, 0, rank
         self.calls = self.sent = 0

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import ClusterError
+from vlang.runtime.storage.memory import empty
 
 __all__ = [
-    "Buffer", "Solo", "Transport", "agree", "check_places", "first_reason", "gathered", "here", "joined", "summed",
-    "text_of_rank_0", "texts",
+    "Buffer", "Solo", "Transport", "agree", "check_places", "first_reason", "gathered", "gathered_whole", "here",
+    "joined", "summed", "text_of_rank_0", "texts",
 ]
 
 Buffer = NDArray[np.uint8]
@@ -34,6 +35,7 @@ class Transport(Protocol):
         place: the number of lower ranks on this machine.
         calls: the number of exchanges so far.
         sent: the number of bytes that this rank has sent to others so far.
+        together: whether the loss of a rank ends all other ranks.
     """
 
     rank: int
@@ -43,6 +45,7 @@ class Transport(Protocol):
     place: int
     calls: int
     sent: int
+    together: bool
 
     def exchange(self, buffers: Sequence[Buffer], where: str) -> list[Buffer]:
         """Send buffers[r] to each rank r, and return the buffer that each rank has sent to this rank.
@@ -64,6 +67,8 @@ class Transport(Protocol):
 class Solo:
     """The transport of a run with a single rank."""
 
+    together = True
+
     def __init__(self) -> None:
         self.rank, self.size, self.beside, self.lead, self.place, self.calls, self.sent = 0, 1, 1, 0, 0, 0, 0
 
@@ -84,6 +89,16 @@ def gathered(transport: Transport, values: NDArray[np.generic], where: str) -> l
     values = np.ascontiguousarray(values)
     found = transport.exchange([values.view(np.uint8).reshape(-1)] * transport.size, where)
     return [values if rank == transport.rank else part.copy().view(values.dtype) for rank, part in enumerate(found)]
+
+
+def gathered_whole(transport: Transport, own: NDArray[Any], where: str) -> NDArray[Any]:
+    """Gather one array from each rank, and return them one after the other in a single array, on all ranks."""
+    own = np.ascontiguousarray(own)
+    parts = transport.exchange([own.view(np.uint8)] * transport.size, where)
+    parts[transport.rank] = own.view(np.uint8)
+    found = empty(sum(map(len, parts)) // own.itemsize, own.dtype)
+    np.concatenate(parts, out=found.view(np.uint8))
+    return found
 
 
 def summed(transport: Transport, numbers: Sequence[int], where: str) -> list[int]:

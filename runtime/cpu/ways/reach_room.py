@@ -82,6 +82,11 @@ class ReachRoom:
         self._kept = sum(array.nbytes for array in arrays.values()) <= _MOST_KEPT
         self._key = _key(threads, narrow)
 
+    @property
+    def marks(self) -> NDArray[np.generic]:
+        """The bitmaps of the workers, one after the other, all zero between two supersteps."""
+        return self._others[REACH_MARKS]
+
     @staticmethod
     def taken(n: int, out: Adjacency, into: Adjacency, threads: int, narrow: int) -> ReachRoom:
         """Memory that an earlier run on this graph has left, or new memory.

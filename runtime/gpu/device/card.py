@@ -7,6 +7,7 @@ with an open card cannot use a GPU, because CUDA does not survive a fork.
 from __future__ import annotations
 
 import os
+import platform
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
@@ -102,6 +103,7 @@ class Card:
             name=self.gpu.name, architecture=self.gpu.architecture, multiprocessors=attribute("MultiProcessorCount"),
             shared=attribute("MaxSharedMemoryPerBlockOptin"), memory=self.gpu.total,
             unified=bool(attribute("UnifiedAddressing") and attribute("CanMapHostMemory")),
+            identity=f"{platform.node()} {self.runtime.deviceGetPCIBusId(self.gpu.index)}",
         )
 
     def select(self) -> None:

@@ -278,6 +278,10 @@ class CudaDevice:
                 self._runtime.streamSynchronize(stream.handle)
         self._drained = self._queued
 
+    def queue(self) -> int:
+        """The handle of the default stream, on which another library is about to queue work."""
+        return self._handle(None)
+
     def _wait_for(self, handle: int) -> None:
         if self._drained != self._queued:
             self._runtime.streamSynchronize(handle)

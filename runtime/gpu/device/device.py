@@ -29,6 +29,7 @@ class DeviceInfo:
         shared: bytes of shared memory that one block may use.
         memory: total bytes of device memory.
         unified: whether kernels can read registered host memory.
+        identity: a text that no other GPU has, on this host or on others.
     """
 
     name: str
@@ -37,6 +38,7 @@ class DeviceInfo:
     shared: int
     memory: int
     unified: bool
+    identity: str = ""
 
 
 class Buffer(Protocol):
@@ -204,6 +206,9 @@ class Device(Protocol):
 
     def drain(self) -> None:
         """Wait on the host until all work of all streams has ended."""
+
+    def queue(self) -> int:
+        """The handle of the default stream, on which another library is about to queue work."""
 
     def load(self, text: str, entries: Mapping[str, str]) -> Mapping[str, Kernel]:
         """Load the kernels of a CUDA C text, by name.

@@ -125,7 +125,7 @@ def test_integers_and_precision() -> None:
     assert result.x.max() == 127, "too large for an i8"
 
 
-def test_check_mode_reads_every_step() -> None:
+def test_trap_mode_reads_every_step() -> None:
     program = compile("program p(W: float[2, 2])\nvertex x: float[2] = W @ [1e30, 1]\n")
     with pytest.raises(Exception, match="becomes infinite"):
-        program(to_graph(family("messy")), W=[[1e30, 1], [0, 0]], check=True)
+        program(to_graph(family("messy")), W=[[1e30, 1], [0, 0]], trap=True)

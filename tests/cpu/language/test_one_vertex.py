@@ -10,7 +10,7 @@ from tests.cpu.both import assert_both
 from tests.reference.cases import Case
 from tests.reference.graphs import family, to_graph
 from tests.sample import sampled
-from vlang import CheckError, compile
+from vlang import TrapError, compile
 from vlang.syntax.layout.format import format_text
 
 DOUBLE_SWEEP = """program double_sweep(s: vertex, target: vertex = none)
@@ -111,8 +111,8 @@ def test_values_that_the_loop_does_not_change() -> None:
     assert "`other.x` is read anew in every superstep" in changed.explain("facts")
 
 
-def test_check_mode_reports_the_value_of_none() -> None:
+def test_trap_mode_reports_the_value_of_none() -> None:
     program = compile("program p(q: vertex = none)\nvertex x: int = 1\nlet a = q.x\nvertex y: int = a\n")
-    assert program(to_graph(family("path")), q=3, check=True).y[0] == 1
-    with pytest.raises(CheckError, match="none"):
-        program(to_graph(family("path")), check=True)
+    assert program(to_graph(family("path")), q=3, trap=True).y[0] == 1
+    with pytest.raises(TrapError, match="none"):
+        program(to_graph(family("path")), trap=True)

@@ -159,7 +159,8 @@ class EmulatedDevice:
         self._gpu, self._alone = gpu or EmulatedGpu(), gpu is None
         self.shelf, self.cache = self._gpu.shelf, cast("int | None", None)
         self.uploaded = self.locked = self._borrowed = 0
-        self.info = DeviceInfo("emulated", "sm_80", multiprocessors, shared, memory, unified)
+        identity = f"emulated {id(self)}"
+        self.info = DeviceInfo("emulated", "sm_80", multiprocessors, shared, memory, unified, identity)
         self.launches: dict[str, int] = {}
         self.most = 0
         self._random = Random(seed)
@@ -372,6 +373,11 @@ class EmulatedDevice:
         if start.passed is None or end.passed is None:
             raise DeviceError("the time of an event is requested before it has passed")
         return end.passed - start.passed
+
+    def queue(self) -> int:
+        """End all queued work, because another library works at once; returns a handle that is not used."""
+        self.drain()
+        return 0
 
     def synchronize(self, stream: Stream | None = None) -> None:
         """Wait for the work of a stream. Other streams may or may not advance."""

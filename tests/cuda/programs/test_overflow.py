@@ -7,7 +7,7 @@ import pytest
 from tests.api.test_overflow import INSIDE, OUTPUT, STAR, infinities_are_said
 from tests.cuda.emulation.emulated import needs_compiler
 from tests.cuda.runs import emulated
-from vlang import CheckError, compile
+from vlang import TrapError, compile
 from vlang.errors import RangeError
 
 pytestmark = needs_compiler
@@ -25,12 +25,12 @@ def test_an_overflow_that_no_output_shows_is_an_error() -> None:
         compile(INSIDE, "p.vp")(STAR, device="emulated", s=[0, 1])
 
 
-def test_check_mode_finds_the_first_failure() -> None:
+def test_trap_mode_finds_the_first_failure() -> None:
     text = "program p\nvertex x: int = 3\nrepeat 4 times:\n    gather s = sum(6 // u.x for self -> u)\n" \
            "    apply x = x - 1\n"
     for device in ("cpu", "emulated"):
-        with emulated(seed=1), pytest.raises(CheckError) as caught:
-            compile(text, "p.vp")(STAR, device=device, check=True)
+        with emulated(seed=1), pytest.raises(TrapError) as caught:
+            compile(text, "p.vp")(STAR, device=device, trap=True)
         assert str(caught.value) == "p.vp:4:20: `6 // u.x` divides by zero for vertex 1, in superstep 4"
 
 

@@ -1,14 +1,19 @@
-"""Each rank owns an emulated GPU and exchanges values through the host. Every allowed program gives the interpreter's
-result.
+"""Each rank owns an emulated GPU and exchanges values through the host, or by an emulated NCCL. Every allowed program
+gives the interpreter's result.
 """
 
 from __future__ import annotations
 
+import ctypes
+import random
+import subprocess
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.checkpoints.test_points import Stopped, stopped_after, written_at_once
 from tests.cluster.test_ranks import REFUSED
 from tests.cpu.compare import engine_run
 from tests.cuda.emulation.emulated import needs_compiler
@@ -16,7 +21,8 @@ from tests.cuda.programs.test_several import assert_same
 from tests.cuda.runs import APPROXIMATE, assert_right, emulated, given, program, run
 from tests.reference.cases import STDLIB
 from tests.sample import sampled
-from vlang import BindError, Graph, Result, load
+from vlang import BindError, DeviceError, Graph, Result, load
+from vlang.runtime.cluster.gpu import nccl
 from vlang.runtime.cluster.transports.thread_ranks import run_ranks
 
 pytestmark = needs_compiler
@@ -52,12 +58,77 @@ def test_the_same_bits_as_on_one_gpu() -> None:
     """
     asked: dict[str, Any] = {"deterministic": True, "max_rounds": 3, "mode": "pull"}
     first = run("pagerank", "wide", **asked)
-    found = on_ranks("pagerank", "wide", 3, **asked)
+    found = on_ranks("pagerank", "wide", 3, cluster="mpi", **asked)
     assert [one.device for one in found] == ["emulated:0", "emulated:1", "emulated:2"]
     for one in found:
         assert_same(first, one)
         assert one.moved.bytes_between > 0
         assert "by its host" in one.notes[-1]
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    """NCCL's functions for threads of this process."""
+    target = tmp_path_factory.mktemp("nccl") / "libnccl.so.2"
+    source = Path(__file__).parents[1] / "emulation" / "nccl.cpp"
+    subprocess.run(["g++", "-shared", "-fPIC", "-std=c++17", "-pthread", "-o", str(target), str(source)], check=True)
+    found = ctypes.CDLL(str(target))
+    found.ncclGetErrorString.restype = ctypes.c_char_p
+    return found
+
+
+@pytest.mark.parametrize(("name", "graph"), [("pagerank", "wide"), ("hits", "skewed"), ("bfs", "messy")])
+def test_from_gpu_to_gpu(name: str, graph: str, library: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By NCCL, values are sent without the hosts, and the result has the same bits."""
+    limit = {"max_rounds": 3} if name in APPROXIMATE else {}
+    want = on_ranks(name, graph, 3, deterministic=True, **limit)
+    monkeypatch.setattr(nccl, "nccl", lambda: library)
+    found = on_ranks(name, graph, 3, deterministic=True, **limit)
+    for one, other in zip(found, want):
+        assert_same(one, other)
+        assert "NCCL is not installed" in other.notes[-1]
+        assert "exchange nccl: " in one.notes[-1]
+        assert one.moved.bytes_between > 0
+
+
+def test_without_nccl(library: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ranks that share a GPU, or that are replaced one by one, exchange through the hosts. An error of NCCL ends the
+    run.
+    """
+    monkeypatch.setattr(nccl, "nccl", lambda: library)
+    with monkeypatch.context() as patch:
+        patch.setattr("tests.cuda.emulation.emulated.id", lambda _: 0, raising=False)
+        assert "by its host (some ranks share a GPU)" in on_ranks("pagerank", "skewed", 2, max_rounds=2)[0].notes[-1]
+    with monkeypatch.context() as patch:
+        patch.setattr("vlang.runtime.cluster.transports.thread_ranks.ThreadRank.together", False)
+        assert "NCCL cannot replace a rank" in on_ranks("pagerank", "skewed", 2, max_rounds=2)[0].notes[-1]
+    with monkeypatch.context() as patch:
+        patch.setattr(nccl, "_BYTE", 7)
+        with pytest.raises(DeviceError, match=r"NCCL failed in nccl(Send|Recv): invalid argument"):
+            on_ranks("pagerank", "skewed", 2, max_rounds=2)
+
+
+def test_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ranks that are stopped at random supersteps continue, on other numbers of ranks, with the same bits."""
+    seed = random.randrange(1 << 30)
+    print(f"seed {seed}")
+    draw = random.Random(seed)
+    written_at_once(monkeypatch)
+    for name, graph in (("pagerank", "wide"), ("bfs", "grid")):
+        asked: dict[str, Any] = {"deterministic": True, **({"max_rounds": 9} if name in APPROXIMATE else {})}
+        want, folder, stops = on_ranks(name, graph, 1, **asked)[0], tmp_path / name, 0
+        for size in (3, 2, 1, 2):
+            stop = stopped_after(draw.randint(1, 3)) if size != 2 or stops < 2 else None
+            try:
+                found = on_ranks(name, graph, size, checkpoint=folder, every=0, progress=stop, **asked)
+            except Stopped:
+                stops += 1
+                continue
+            break
+        assert stops
+        for one in found:
+            assert_same(want, one)
+            assert one.resumed
 
 
 def test_refused() -> None:

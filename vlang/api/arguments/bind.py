@@ -102,12 +102,22 @@ def _parameter(param: f.ParamDecl, graph: Graph, value: Any, shown: Scalar | Non
         value = time_value(param.name, shown, value)
     if isinstance(param.type, VertexSet):
         return _members(param.name, graph, value)
+    if isinstance(param.type, Scalar):
+        _refuse_list(param, value)
     if param.type == VERTEX:
         return graph.find(value)
     if isinstance(param.type, Vector):
         return _vector(param, param.type, value)
     assert isinstance(param.type, Scalar)
     return _scalar(param.name, param.type, value)
+
+
+def _refuse_list(param: f.ParamDecl, value: Any) -> None:
+    """Raise BindError for a list of values where a run takes one."""
+    if isinstance(value, (list, tuple, set, range)) or (isinstance(value, np.ndarray) and value.ndim):
+        what = "one vertex" if param.type == VERTEX else f"one value ({param.declared})"
+        raise BindError(f"`{param.name}` takes {what}, not a list; `program.map(graph, {param.name}=[...])` runs the "
+                        "program once for each")
 
 
 def _vector(param: f.ParamDecl, type_: Vector, value: Any) -> NDArray[Any]:

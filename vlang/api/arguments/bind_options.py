@@ -150,6 +150,8 @@ def _unknown(program: Program, own: Collection[str], name: str, value: Any) -> s
     today = RENAMED.get(name, name)
     if today in RESEARCH:
         return f"{name} is a research option: write research={{\"{today}\": {value!r}}}"
+    if today != name:
+        return f"the option {name} is called {today} now: write {today}={value!r}"
     near = difflib.get_close_matches(name, [*own, *EVERYDAY, *_DOORS], 1)
     have = ", ".join(p.name for p in program.params) or "none"
     hint = f"; did you mean `{near[0]}`?" if near else f"; its parameters: {have}"

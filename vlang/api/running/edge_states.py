@@ -52,8 +52,8 @@ def _elsewhere(options: Options) -> str:
         return "partial results have fields of vertices only: leave out on_interrupt"
     if options.chaos is not None:
         return "chaos takes the edges of a vertex in another order than their values: leave out chaos"
-    if options.check:
-        return "check mode watches fields of vertices only: leave out check"
+    if options.trap:
+        return "trap mode watches fields of vertices only: leave out trap"
     return ""
 
 

@@ -34,9 +34,6 @@ def refuse(program: Program, plan: Plan, options: Options) -> None:
     refuse_options(options)
     if options.device != "cpu":
         refuse_gpu_options(options)
-        if options.checkpoint is not None or options.on_interrupt != "stop":
-            raise BindError("ranks with GPUs write no checkpoints and no partial results: leave out checkpoint and "
-                            "on_interrupt, or the device")
         refuse_gpu_plan(plan, whole_lists(program))
     refuse_plan(plan, whole_lists(program))
     refuse_ordinals(program, "machine", "a cluster")
@@ -83,17 +80,14 @@ def rank_keeper(machine: Any, folder: StateFolder | None) -> Callable[..., Keepe
     """Return `RankKeeper` with the arguments already bound that describe the rank of this thread.
 
     Args:
-        machine: the `ClusterMachine` of the rank.
+        machine: the `ClusterMachine` or `RankGpuMachine` of the rank.
         folder: the `RankFolder` of the rank, which gets the range of vertices of the rank.
     """
-    from vlang.runtime.cluster.cluster_machine import ClusterMachine  # start-up
     from vlang.runtime.cluster.saved.rank_folder import RankFolder  # start-up
     from vlang.runtime.cluster.saved.rank_keeper import RankKeeper  # start-up
 
     transport = here()
-    assert isinstance(machine, ClusterMachine)
     assert isinstance(folder, RankFolder)
     assert transport is not None
-    numbers = machine.local.numbers
-    folder.owned = numbers.ranges.of(transport.rank)
-    return partial(RankKeeper, transport=transport, numbers=numbers)
+    folder.owned = machine.numbers.ranges.of(transport.rank)
+    return partial(RankKeeper, transport=transport, numbers=machine.numbers)

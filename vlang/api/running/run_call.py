@@ -238,10 +238,10 @@ def _overflows(program: Program, call: Call, outcome: Outcome) -> tuple[str, ...
 
 
 def check_call(program: Program, call: Call) -> None:
-    """Run a bound call in check mode. Raises CheckError."""
-    from vlang.api.running.check_run import check_run  # start-up
+    """Run a bound call in trap mode. Raises TrapError."""
+    from vlang.api.running.trap_run import trap_run  # start-up
 
-    check_run(program.stages(call.precision).program, frozenset(call.fields), call.graph,
+    trap_run(program.stages(call.precision).program, frozenset(call.fields), call.graph,
               lambda made: _again(call, made.program, made.watch))
 
 

@@ -16,12 +16,13 @@ from vlang.api.running.watched import watched
 from vlang.ir.forms.ranges import sizes_of
 from vlang.options import Options
 from vlang.runtime.cluster.transports.transport import here
-from vlang.runtime.cpu.together import LEAST, Abandoned, Group, TogetherMachine
-from vlang.runtime.cpu.ways.superstep import Supersteps
-from vlang.runtime.cpu.ways.ways import WAYS
+from vlang.runtime.cpu.together.group import LEAST, Abandoned, Group
+from vlang.runtime.cpu.together.machine import TOGETHER_WAYS, TogetherMachine
+from vlang.runtime.cpu.together.searches import SEARCHES, TogetherReach
 from vlang.runtime.engine.engine import run_plan
 from vlang.runtime.engine.run_outcome import Outcome
 from vlang.runtime.engine.way import way_of
+from vlang.runtime.plan.layouts.together_words import WIDTH
 from vlang.runtime.plan.plan import Plan, Watch
 from vlang.runtime.storage.room import memory_named
 from vlang.runtime.threads.activity import listeners
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from vlang.api.program import Program
     from vlang.runtime.results.result import Result
 
-__all__ = ["alone_because", "run_together"]
+__all__ = ["alone_because", "most_together", "run_together"]
 
 _FEWEST = 1 << 17  # edges of a graph below which taking turns takes longer than it saves
 _DENSE = 16  # edges of a vertex below which the passes over vertices, which are not shared, are most of the time
@@ -63,15 +64,25 @@ def alone_because(program: Program, calls: Sequence[Call]) -> str:
         return f"the graph has fewer than {_FEWEST:,} edges, or than {_DENSE} times as many as vertices"
     if any(set(one.fields) != set(call.fields) or one.graph is not graph for one in calls):
         return "they are given different fields"
-    plan = _plan_of(program, call)
-    stages = [stage for loop in plan.loops if type(way_of(WAYS, loop, graph, options)) is Supersteps
-              for stage in loop.stages]
+    loops = _plan_of(program, call).loops
+    stages = [stage for loop in loops for stage in loop.stages]
     if not stages:
-        return "no loop of the program runs by full passes"
-    if any("together" in stage.ways for stage in stages):
+        return "the program has no loop"
+    if _searches(program, call) or any("together" in stage.ways for stage in stages):
         return ""
     return next((stage.refused["together"] for stage in stages if "together" in stage.refused),
                 "a vertex takes all that its neighbours contribute at once")
+
+
+def most_together(program: Program, call: Call) -> int:
+    """The most runs that go together: as many as a word has bits for searches, else as a cache line has values."""
+    return SEARCHES if _searches(program, call) else WIDTH
+
+
+def _searches(program: Program, call: Call) -> bool:
+    """Whether a loop of a program is a search with a uniform frontier."""
+    return any(isinstance(way_of(TOGETHER_WAYS, loop, call.graph, call.options), TogetherReach)
+               for loop in _plan_of(program, call).loops)
 
 
 def run_together(program: Program, calls: Sequence[Call]) -> Iterator[Result]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from vlang.emit.cpu.grouped_text import group_tables, hold, opened, segment
 from vlang.emit.cpu.numba_dialect import NumbaDialect
 from vlang.emit.cpu.skeleton import skeletons
+from vlang.emit.cpu.ways.together_text import alone_because
 from vlang.emit.cpu.ways.way_text import PASS
 from vlang.emit.cpu.ways.way_texts import WAY_TEXTS
 from vlang.emit.shared.reductions.grouped import Grouped
@@ -263,7 +264,7 @@ class NumbaTarget:
         if early.kind == "absorbing":
             functions += [Function("decided", (), decided(writer, early)),
                           Function("is_final", (), is_final(writer, early))]
-        if _runs(writer) or _blocks(writer):
+        if _runs(writer) or _blocks(writer) or not alone_because(writer):
             functions += _laying(d, [type_ for a in writer.accumulations for type_ in a.types])
         if _blocks(writer):
             functions += put_and_get(writer.env, writer.accumulations, f"kept:{stage.name}", "blocked", "keep", "kept")

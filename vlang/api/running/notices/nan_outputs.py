@@ -23,4 +23,4 @@ def nan_warnings(outcome: Outcome, graph: Graph) -> Iterator[str]:
             nan = np.isnan(array.view(np.float16) if array.dtype == np.uint16 else array).reshape(graph.n, -1)
             vertices = np.flatnonzero(nan.any(axis=1).tolist())
             where = f" at {len(vertices):,} of {graph.n:,} vertices, the first is {graph.label(int(vertices[0]))}"
-        yield f"`{name}` is NaN (not a number){where}; --check, or check=True, shows where the first NaN comes from"
+        yield f"`{name}` is NaN (not a number){where}; --trap, or trap=True, shows where the first NaN comes from"

@@ -1,54 +1,106 @@
-"""Passes whose sums over the edges may be shared by several runs (vlang.runtime.cpu.together).
+"""Passes whose reductions over the edges may be computed for several runs at a time (vlang.runtime.cpu.together).
 
-A pass that runs may share adds up one field or message per edge, so that runs differ only in these values: their sums
-can be computed side by side, and every sum adds in the order in which the kernel "pull" adds. The skeleton `summed`
-computes the rest of the superstep from the sums of one run.
+Runs share a pass where they differ only in the values that they read at neighbours, and in graph-level values that are
+found equal at run time. The contributions of all runs are reduced side by side, in the order of the kernel "pull", by
+the functions of that kernel. The kernel "summed" computes the rest of the superstep of one run.
 """
 
 from __future__ import annotations
 
-from vlang.emit.cpu.ways.way_text import PASS, Added
+from collections.abc import Iterator
+
+from vlang.emit.cpu.ways.push_text import pushing
+from vlang.emit.cpu.ways.way_text import PASS, SPARSE, Added
+from vlang.emit.shared.sending import early_of
 from vlang.emit.shared.stage import StageWriter
 from vlang.ir.forms import forms as f
 from vlang.runtime.plan.together_spec import TogetherSpec
-from vlang.types import F32, F64
+from vlang.types import VERTEX, Scalar
 
-__all__ = ["TogetherText"]
+__all__ = ["TogetherText", "alone_because"]
+
+_OF_VERTICES = frozenset({"random", "mix", "waiting", "position", "len", "common", "between"})
+"""Operations that need the number of a vertex or other arrays than those of neighbours."""
 
 
 class TogetherText:
-    """Says whether several runs may share the sums of a pass."""
+    """Says whether several runs may share the reductions of a pass."""
 
     name = "together"
 
     def write(self, writer: StageWriter) -> Added:
-        """The kernel that takes sums, and the slots of messages and sums.
+        """The kernels over woven arrays, and the slots of what they read and write.
 
-        If a pass computes more than a sum of messages, the result is only the reason why runs cannot share the pass.
+        If runs differ in more than values of neighbours, the result is only the reason why they cannot share the pass.
         """
-        reason = _refused(writer)
+        reason = alone_because(writer)
         if reason:
             return Added(reason=reason)
-        body = writer.stage.gathers[0].reduce.body
-        slot = f"work:message.{writer.stage.name}.{writer.messages[body]}" if body in writer.messages else \
-            f"field:{body.name}" if isinstance(body, f.Field) else ""
-        spec = TogetherSpec(slot, "f32" if body.type == F32 else "f64", f"part:{writer.stage.name}.0")
-        return Added(spec, skeletons=("summed",), roles={"summed": PASS})
+        reads = [slot for gather in writer.stage.gathers for slot in _reads(writer, gather.reduce)]
+        parts = sum(len(accumulation.runs) for accumulation in writer.accumulations)
+        spec = TogetherSpec(
+            tuple(dict.fromkeys(slot for slot in reads if not slot.startswith("scalar:"))),
+            tuple(dict.fromkeys(slot for slot in reads if slot.startswith("scalar:"))),
+            tuple(f"part:{writer.stage.name}.{number}" for number in range(parts)))
+        roles = {"summed": PASS, **dict.fromkeys(("woven", "woven_parts", "woven_longs"), SPARSE)}
+        return Added(spec, skeletons=("woven",), roles=roles)
 
 
-def _refused(writer: StageWriter) -> str:
-    """Why runs may not share the sums of a pass; "" if they may."""
+def alone_because(writer: StageWriter) -> str:
+    """Why runs may not share the reductions of a pass; "" if they may."""
     stage = writer.stage
     if stage.domain not in ("in", "out", "both"):
         return "it reads no edges"
-    if len(stage.gathers) != 1 or stage.guard is not None or stage.before or writer.changes_sent:
-        return "it gathers more than one sum, at some vertices only, or changes"
-    reduce = stage.gathers[0].reduce
-    if reduce.operator != "+" or reduce.body.type not in (F32, F64):
-        return "it does not gather a sum of floats"
-    if reduce.cond is not None or reduce.default is not None or reduce.group is not None:
-        return "its sum has a condition, a default or groups"
-    body = reduce.body
-    if body not in writer.messages and not (isinstance(body, f.Field) and (body.of, body.time) == ("other", "now")):
-        return "what an edge contributes is neither a field of its neighbour nor a message"
+    if stage.guard is not None or stage.before or writer.changes_sent:
+        return "it gathers at some vertices only, or changes"
+    if writer.states or any(gather.keeps for gather in stage.gathers):
+        return "it reads or writes values of edges that each run has of its own"
+    if any(width.width > 1 for one in writer.accumulations for width in one.runs):
+        return "it gathers vectors"
+    if early_of(writer).kind == "absorbing":
+        return "a vertex stops reading its edges at the first one that decides"
+    if any(_foreign(writer, expr) for gather in stage.gathers for expr in _parts(writer, gather.reduce)):
+        return "what an edge contributes depends on more than its columns and values of its neighbour"
+    if not pushing(writer).reason:
+        return "its active vertices push, which reads fewer edges than shared passes save"
     return ""
+
+
+def _parts(writer: StageWriter, reduce: f.Reduce) -> Iterator[f.Expr]:
+    """The parts of what an edge contributes; a message is one part."""
+    todo = [expr for expr in (reduce.body, reduce.cond) if expr is not None]
+    while todo:
+        expr = todo.pop()
+        yield expr
+        if expr not in writer.messages:
+            todo += f.children(expr)
+
+
+def _foreign(writer: StageWriter, expr: f.Expr) -> bool:
+    """Whether a part of a contribution reads something else than columns, neighbours and graph-level values."""
+    if expr in writer.messages:
+        return not isinstance(expr.type, Scalar)
+    if isinstance(expr, f.Field):
+        return (expr.of, expr.time) != ("other", "now") or not isinstance(expr.type, Scalar)
+    if isinstance(expr, f.Degree):
+        return expr.of != "other"
+    if isinstance(expr, f.GraphValue):
+        return not isinstance(expr.type, Scalar) or expr.type == VERTEX
+    if isinstance(expr, f.Op):
+        return expr.op in _OF_VERTICES
+    return not isinstance(expr, (f.Const, f.EdgeValue))
+
+
+def _reads(writer: StageWriter, reduce: f.Reduce) -> Iterator[str]:
+    """The slots that a contribution reads."""
+    for expr in _parts(writer, reduce):
+        if expr in writer.messages:
+            yield f"work:message.{writer.stage.name}.{writer.messages[expr]}"
+        elif isinstance(expr, f.Field):
+            yield f"field:{expr.name}"
+        elif isinstance(expr, f.Degree):
+            yield f"degree:{expr.kind}"
+        elif isinstance(expr, f.GraphValue):
+            yield f"scalar:{expr.name}"
+        elif isinstance(expr, f.EdgeValue) and expr.name not in writer.columns:
+            yield f"scalar:edge.{expr.name}"

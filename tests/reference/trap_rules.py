@@ -1,4 +1,4 @@
-"""The failures of single operations in check mode of the reference interpreter: kinds with masks (language.md 6.1)."""
+"""The failures of single operations in trap mode of the reference interpreter: kinds with masks (language.md 6.1)."""
 
 from __future__ import annotations
 

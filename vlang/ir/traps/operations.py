@@ -1,4 +1,4 @@
-"""The operations of an expression or a reduction that check mode tests, in the order of evaluation.
+"""The operations of an expression or a reduction that trap mode tests, in the order of evaluation.
 
 In a grouped gather, the operations at edges are evaluated first: the condition, the key, and the terms of all
 reductions inside. The operations on groups follow: the results of the reductions inside, the condition of groups, and
@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vlang.ir.checks import build as b
-from vlang.ir.checks.failing import failures, reduction_failures, scalars
 from vlang.ir.forms import forms as f
+from vlang.ir.traps import build as b
+from vlang.ir.traps.failing import failures, reduction_failures, scalars
 from vlang.records import dataclass
 from vlang.syntax.tree import Span
 from vlang.types import BOOL, VERTEX
@@ -24,7 +24,7 @@ class Failing:
     """A test of one operation. The operation fails where `test` and all of `guards` are true.
 
     Attributes:
-        kind: The kind of failure, one of vlang.ir.checks.failing.KINDS.
+        kind: The kind of failure, one of vlang.ir.traps.failing.KINDS.
         span: The place of the operation in the text.
         test: Whether the operation fails.
         guards: Conditions that are true wherever the operation is evaluated.

@@ -1,4 +1,4 @@
-"""The failures that check mode reports: for each operation, an expression that is true where the operation fails.
+"""The failures that trap mode reports: for each operation, an expression that is true where the operation fails.
 
 Section 6.1 of language.md lists the failures.
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from vlang.ir.checks import build as b
 from vlang.ir.forms import forms as f
+from vlang.ir.traps import build as b
 from vlang.maths import MATHS, WHOLE
 from vlang.types import VERTEX, Scalar, Vector
 
@@ -114,7 +114,7 @@ def _shift(op: f.Op) -> Iterator[Failure]:
 
 
 def _between(op: f.Op) -> Iterator[Failure]:
-    """Yield the failure of `weight(a, b)`. The terms are finite: check mode refuses a field with infinite values."""
+    """Yield the failure of `weight(a, b)`. The terms are finite: trap mode refuses a field with infinite values."""
     if isinstance(op.data, str) and op.data and isinstance(op.type, Scalar):
         infinite = b.infinite(op) if b.can_be_infinite(op) else b.compare("eq", op, f.Const(op.type, op.type.highest))
         yield "infinite", infinite

@@ -1,4 +1,4 @@
-"""Check mode: the program with a test after every operation that can fail, and the place of each test in the text.
+"""Trap mode: the program with a test after every operation that can fail, and the place of each test in the text.
 
 Each operation that can fail has a number, and numbers grow in the order of evaluation. Statements inserted before each
 statement (and also after a gather) compute the number of the first operation that fails in the statement, or 0. Numbers
@@ -12,16 +12,16 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import replace
 
-from vlang.ir.checks import build as b
-from vlang.ir.checks.failing import reduction_failures
-from vlang.ir.checks.operations import Failing, failing, in_groups, in_terms
 from vlang.ir.forms import forms as f
+from vlang.ir.traps import build as b
+from vlang.ir.traps.failing import reduction_failures
+from vlang.ir.traps.operations import Failing, failing, in_groups, in_terms
 from vlang.records import dataclass
 from vlang.runtime.plan.plan import Watch
 from vlang.syntax.tree import Span
 from vlang.types import BOOL, U32, VERTEX
 
-__all__ = ["Checked", "Site", "checked"]
+__all__ = ["Site", "Trapping", "trapping"]
 
 _NONE = f.Const(U32, U32.highest)
 _ZERO = f.Const(U32, 0)
@@ -33,7 +33,7 @@ class Site:
     """An operation that can fail.
 
     Attributes:
-        kind: The kind of failure, one of vlang.ir.checks.failing.KINDS.
+        kind: The kind of failure, one of vlang.ir.traps.failing.KINDS.
         span: The place of the operation in the text.
         statement: The number of the statement, in the order of the text.
     """
@@ -44,8 +44,8 @@ class Site:
 
 
 @dataclass(frozen=True)
-class Checked:
-    """A program in check mode.
+class Trapping:
+    """A program in trap mode.
 
     Attributes:
         program: The program with tests.
@@ -58,8 +58,8 @@ class Checked:
     watch: Watch
 
 
-def checked(program: f.Program, given: frozenset[str]) -> Checked:
-    """The program in check mode.
+def trapping(program: f.Program, given: frozenset[str]) -> Trapping:
+    """The program in trap mode.
 
     Args:
         given: fields that the caller passes, so their initializers do not run.
@@ -70,7 +70,7 @@ def checked(program: f.Program, given: frozenset[str]) -> Checked:
     decl = f.FieldDecl(tests.note, U32, True, False, start.span)
     names = program.names | {name: name for name in tests.made}
     whole = replace(program, body=(start, *body), fields=(*program.fields, decl), names=names)
-    return Checked(whole, tuple(tests.sites), Watch(note=tests.note, numbers=tuple(tests.numbers)))
+    return Trapping(whole, tuple(tests.sites), Watch(note=tests.note, numbers=tuple(tests.numbers)))
 
 
 def _nowhere(program: f.Program) -> Span:

@@ -1,8 +1,8 @@
-"""Check mode of the reference interpreter, which finds the first operation that fails (language.md 6.1).
+"""Trap mode of the reference interpreter, which finds the first operation that fails (language.md 6.1).
 
 Each operation is tested when it is evaluated, with a mask of the rows for which it is evaluated. An argument of a `fn`
 is evaluated where the body names the argument. This module shares only the names of failures with
-vlang.ir.checks.check_mode.
+vlang.ir.traps.trap_mode.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from tests.reference import operators as ops
-from tests.reference.checking_rules import failures_of, infinite, operand_of
 from tests.reference.constants import sized
 from tests.reference.evaluate import Evaluator, _keep, reads_change, walk
 from tests.reference.graph import RefGraph
@@ -25,6 +24,7 @@ from tests.reference.interpreter import _Machine
 from tests.reference.outcome import Outcome
 from tests.reference.reductions import put, reduce_groups, with_default
 from tests.reference.state import Binding, Env, Frame, Rows, Store, read
+from tests.reference.trap_rules import failures_of, infinite, operand_of
 from tests.reference.values import (
     Array,
     Value,
@@ -44,7 +44,7 @@ from tests.reference.values import (
 from vlang.syntax import tree as t
 from vlang.types import BOOL, CONVERSIONS, F16, F64, I64, INTEGER, VERTEX, Scalar, Tuple, Type, Vector
 
-__all__ = ["Failed", "run_checked"]
+__all__ = ["Failed", "run_trapping"]
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,9 @@ class Failed(Exception):
     vertex: int | None
 
 
-def run_checked(file: t.File, graph: RefGraph, params: Mapping[str, Any], fields: Mapping[str, Any] | None = None,
+def run_trapping(file: t.File, graph: RefGraph, params: Mapping[str, Any], fields: Mapping[str, Any] | None = None,
                 max_rounds: int | None = None, precision: int = 32) -> Outcome:
-    """Run a program in check mode. Raises Failed."""
+    """Run a program in trap mode. Raises Failed."""
     with np.errstate(all="ignore"):
         file, constants = sized(file, params)
         machine = _Checking(file, graph, precision, max_rounds, dict(fields or {}))
@@ -326,7 +326,7 @@ class _Watcher(Evaluator):
     def _between(self, expr: t.Call, rows: Rows, env: Env) -> Value:
         value = super()._between(expr, rows, env)
         kind = item(value.type)
-        if expr.name != "edges":  # the terms are finite, or check mode refuses the run
+        if expr.name != "edges":  # the terms are finite, or trap mode refuses the run
             raw = definite(value, self.precision).raw
             fails = infinite(raw, kind) if kind.kind != "uint" else np.asarray(raw == kind.highest)
             self._somewhere(expr.span, "infinite", fails, value.type)

@@ -1,4 +1,4 @@
-"""Check mode finds the first operation of a run that fails, in the engine and in the reference interpreter."""
+"""Trap mode finds the first operation of a run that fails, in the engine and in the reference interpreter."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ import pytest
 import vlang
 from tests.fuzz.cases import Fuzzed, drawn, variants
 from tests.reference.cases import MORE, STDLIB, case
-from tests.reference.checking import Failed, run_checked
 from tests.reference.graph import ref_graph
 from tests.reference.graphs import random_graph, to_graph
+from tests.reference.trapping import Failed, run_trapping
 from tests.sample import EXHAUSTIVE, sampled
-from vlang import BindError, CheckError, Error, Graph, Program, RangeError
+from vlang import BindError, Error, Graph, Program, RangeError, TrapError
 from vlang.check import parse
 from vlang.cli import main
-from vlang.ir.checks.check_mode import checked
-from vlang.ir.checks.failing import KINDS
 from vlang.ir.forms import forms as f
+from vlang.ir.traps.failing import KINDS
+from vlang.ir.traps.trap_mode import trapping
 from vlang.syntax.tree import Span
 from vlang.types import I32
 
@@ -147,23 +147,23 @@ def _program(text: str) -> Program:
     return vlang.compile(text, "p.vp")
 
 
-def _engine(program: Program, run: Fuzzed, **options: Any) -> CheckError | None:
+def _engine(program: Program, run: Fuzzed, **options: Any) -> TrapError | None:
     try:
-        program(to_graph(run.graph), options or None, check=True, **run.params, **run.fields)
-    except CheckError as error:
+        program(to_graph(run.graph), options or None, trap=True, **run.params, **run.fields)
+    except TrapError as error:
         return error
     return None
 
 
 def _interpreter(program: Program, run: Fuzzed) -> Failed | None:
     try:
-        run_checked(parse(program.source, "p.vp"), run.graph, run.params, run.fields)
+        run_trapping(parse(program.source, "p.vp"), run.graph, run.params, run.fields)
     except Failed as failed:
         return failed
     return None
 
 
-def _same(got: CheckError | None, want: Failed | None) -> bool:
+def _same(got: TrapError | None, want: Failed | None) -> bool:
     if got is None or want is None:
         return got is None and want is None
     return (got.kind, got.line, got.column, got.vertex) == (want.kind, want.line, want.column, want.vertex)
@@ -201,8 +201,8 @@ def test_the_message_names_operation_vertex_and_superstep() -> None:
     text = "program p\nvertex x: float = 3.0\nvertex y: float = 0.0\nrepeat 9 times:\n    apply x = x - 1.0\n" \
            "    apply y = 1.0 / x\n"
     graph = Graph.from_edges(["a", "b"], ["b", "c"])
-    with pytest.raises(CheckError) as caught:
-        _program(text)(graph, check=True)
+    with pytest.raises(TrapError) as caught:
+        _program(text)(graph, trap=True)
     error = caught.value
     assert str(error) == "p.vp:6:15: `1.0 / x` divides by zero for vertex a, in superstep 3"
     assert (error.kind, error.line, error.column, error.vertex, error.superstep) == ("division by zero", 6, 15, "a", 3)
@@ -214,8 +214,8 @@ def test_the_first_superstep_the_first_statement_the_least_vertex() -> None:
            "else 3)\n    apply y = y * 9\n"
     graph = Graph.from_edges([5, 6, 7, 8], [7, 7, 9, 9])
     for threads in (1, 2):
-        with pytest.raises(CheckError) as caught:
-            _program(text)(graph, check=True, threads=threads)
+        with pytest.raises(TrapError) as caught:
+            _program(text)(graph, trap=True, threads=threads)
         error = caught.value
         assert (error.vertex, error.line, error.superstep) == (7, 5, 10)  # 9^10 is too large, 3^10 is not
 
@@ -225,7 +225,7 @@ def test_the_command_ends_with_one_message(tmp_path: Path, capsys: pytest.Captur
     path.write_text("program shares\nvertex part: float = 1.0 / (outdegree - 1)\n")
     assert main(["run", str(path), "karate", "--quiet"]) == 0
     capsys.readouterr()
-    assert main(["run", str(path), "karate", "--check"]) == 1
+    assert main(["run", str(path), "karate", "--trap"]) == 1
     found = capsys.readouterr()
     assert found.err.splitlines()[-1] == f"error: {path}:2:22: `1.0 / (outdegree - 1)` divides by zero for vertex 12"
     assert found.out == ""
@@ -234,25 +234,27 @@ def test_the_command_ends_with_one_message(tmp_path: Path, capsys: pytest.Captur
 def test_results_are_those_of_an_ordinary_run() -> None:
     karate = Graph.read("karate")
     program = vlang.load("pagerank")
-    assert program(karate, check=True)["rank"].tobytes() == program(karate)["rank"].tobytes()
+    assert program(karate, trap=True)["rank"].tobytes() == program(karate)["rank"].tobytes()
 
 
 def test_an_order_of_its_own() -> None:
     text = "program p\nvertex x: float = 1.0\nvertex y: float = 1.0 / (indegree - 2)\n"
     graph = Graph.from_edges([5, 6, 7, 8, 9], [7, 7, 9, 9, 5])
     for one in (graph, graph.ordered(np.array([3, 1, 4, 0, 2], np.uint32))):
-        with pytest.raises(CheckError) as caught:
-            _program(text)(one, check=True)
+        with pytest.raises(TrapError) as caught:
+            _program(text)(one, trap=True)
         assert caught.value.vertex == 7
 
 
 def test_what_is_refused() -> None:
     karate, program = Graph.read("karate"), vlang.load("bfs")
     result = program(karate, source=1)
-    with pytest.raises(BindError, match="check is for runs of a whole program"):
-        program.resume(result, added=([1], [34]), check=True)
-    with pytest.raises(BindError, match="check is"):
-        program(karate, source=1, check="yes")
+    with pytest.raises(BindError, match="trap is for runs of a whole program"):
+        program.resume(result, added=([1], [34]), trap=True)
+    with pytest.raises(BindError, match="trap is"):
+        program(karate, source=1, trap="yes")
+    with pytest.raises(BindError, match="the option check is called trap now: write trap=True"):
+        program(karate, source=1, check=True)
 
 
 @pytest.mark.parametrize("name", (*STDLIB, *MORE) if NIGHTLY else ("bfs", "jaccard"))
@@ -260,7 +262,7 @@ def test_programs_of_the_library_have_no_failure(name: str) -> None:
     for seed in range(3):
         made = case(name, random_graph(seed, seed % 2 == 0))
         if made is not None:
-            vlang.load(name)(to_graph(made.graph), check=True, **made.params, **made.fields)
+            vlang.load(name)(to_graph(made.graph), trap=True, **made.params, **made.fields)
 
 
 def test_random_programs() -> None:
@@ -282,4 +284,4 @@ def test_places_make_no_difference_to_expressions() -> None:
     here = f.GraphValue(I32, "k", "parameter", span=Span(3, 4, 1, 4))
     assert here == f.GraphValue(I32, "k", "parameter")
     assert hash(here) == hash(f.GraphValue(I32, "k", "parameter"))
-    assert checked(_program(FLOATS).stages().program, frozenset()).sites
+    assert trapping(_program(FLOATS).stages().program, frozenset()).sites

@@ -1,28 +1,28 @@
-"""Check mode: runs a program with added tests, and raises an error for the first operation that fails."""
+"""Trap mode: runs a program with added tests, and raises an error for the first operation that fails."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from vlang.errors import BindError, CheckError
-from vlang.ir.checks.check_mode import Checked, Site, checked
-from vlang.ir.checks.failing import KINDS
+from vlang.errors import BindError, TrapError
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.visible import expressions, statements
 from vlang.ir.notes import endless
+from vlang.ir.traps.failing import KINDS
+from vlang.ir.traps.trap_mode import Site, Trapping, trapping
 
 if TYPE_CHECKING:
     from vlang.runtime.engine.run_outcome import Outcome
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["check_run"]
+__all__ = ["trap_run"]
 
 _WIDEST = 60  # characters of an operation that a message shows at most
 
 
-def check_run(program: f.Program, given: frozenset[str], graph: Graph, run: Callable[[Checked], Outcome]) -> None:
-    """Run a program in check mode.
+def trap_run(program: f.Program, given: frozenset[str], graph: Graph, run: Callable[[Trapping], Outcome]) -> None:
+    """Run a program in trap mode.
 
     Args:
         program: The program.
@@ -30,11 +30,11 @@ def check_run(program: f.Program, given: frozenset[str], graph: Graph, run: Call
         graph: The graph.
         run: Runs the program with the added tests, and returns its outcome.
 
-    Raises BindError for a sum that cannot be tested, and CheckError if an operation fails. The CheckError reports the
+    Raises BindError for a sum that cannot be tested, and TrapError if an operation fails. The TrapError reports the
     first statement with a failed operation, and the first vertex at which the statement fails.
     """
     _refuse_sums(program, graph)
-    made = checked(program, given)
+    made = trapping(program, given)
     outcome = run(made)
     if outcome.failures:
         number, vertex = min(outcome.failures, key=lambda one: _order(made.sites, *one))
@@ -50,7 +50,7 @@ def _refuse_sums(program: f.Program, graph: Graph) -> None:
     for statement in statements(program.body):
         for op in (part for expr in expressions(statement) for part in f.walk(expr) if isinstance(part, f.Op)):
             if op.op == "between" and op.data in graph.columns and endless(op.type, graph.column_range(str(op.data))):
-                raise BindError(f"{program.filename}, line {statement.span.line}: check mode cannot test the sums "
+                raise BindError(f"{program.filename}, line {statement.span.line}: trap mode cannot test the sums "
                                 f"`{op.data}(a, b)`, because `{op.data}` has infinite values on this graph")
 
 
@@ -59,11 +59,11 @@ def _order(sites: tuple[Site, ...], number: int, vertex: int) -> tuple[int, bool
     return sites[number - 1].statement, vertex < 0, vertex, number
 
 
-def _error(program: f.Program, site: Site, vertex: int | str | None, superstep: int) -> CheckError:
+def _error(program: f.Program, site: Site, vertex: int | str | None, superstep: int) -> TrapError:
     span = site.span
     text = " ".join(program.source[span.start : span.end].split())
     text = text if len(text) <= _WIDEST else text[: _WIDEST - 3] + "..."
     where = "" if vertex is None else f" for vertex {vertex}"
     when = f", in superstep {superstep}" if superstep else ""
-    return CheckError(f"{program.filename}:{span.line}:{span.column}: `{text}` {KINDS[site.kind]}{where}{when}",
+    return TrapError(f"{program.filename}:{span.line}:{span.column}: `{text}` {KINDS[site.kind]}{where}{when}",
                       site.kind, span.line, span.column, vertex, superstep)

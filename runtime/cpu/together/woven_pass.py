@@ -1,0 +1,140 @@
+"""Full passes of several runs in one traversal of the edges.
+
+The values of all runs at one vertex lie side by side (`weave`), and the kernels of the skeleton `woven` reduce the
+contributions of all runs with vector instructions. For each run, the same contributions are reduced in the same order
+as when it runs alone. Therefore its result has the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.compile.objects import address_of
+from vlang.runtime.cpu.passes.edge_costs import Costs
+from vlang.runtime.cpu.passes.passes import Passes
+from vlang.runtime.cpu.passes.traced import traced
+from vlang.runtime.cpu.together.group import Group
+from vlang.runtime.engine.machine import Stats
+from vlang.runtime.graph.topology.pages import vertex_tasks
+from vlang.runtime.kernels import together_kernels
+from vlang.runtime.plan.layouts.together_words import (
+    TOGETHER_FRAMES,
+    TOGETHER_NEAR,
+    TOGETHER_RUNS,
+    TOGETHER_SIZE,
+    TOGETHER_VERTICES,
+    TOGETHER_WIDTH,
+    TOGETHER_WORDS,
+    WIDTH,
+)
+from vlang.runtime.plan.plan import BLOCK, SLOT_LISTED, SLOT_STATS, StageSpec
+from vlang.runtime.plan.together_spec import TogetherSpec
+from vlang.runtime.storage.memory import empty, zeros
+
+__all__ = ["TogetherPasses"]
+
+_SHARE = 3.0  # the cost of an edge that a run pulls alone, divided by its share of a traversal for WIDTH runs
+
+
+class TogetherPasses(Passes):
+    """The passes of one run of a group."""
+
+    def join(self, group: Group, number: int) -> None:
+        """Share passes with a group from now on, as run `number` of the group."""
+        self.group, self.number = group, number
+
+    @cached_property
+    def costs(self) -> Costs | None:
+        """The edge costs of a run that shares full passes."""
+        costs = super().costs
+        return None if costs is None else replace(costs, pulled=costs.pulled / _SHARE)
+
+    def aimed_at(self, stage: StageSpec) -> NDArray[np.uint64]:
+        """A copy of the frame, with the addresses of the pages of a stage."""
+        assert stage.domain is not None
+        self._aim(stage, self.pages_of(stage.domain))
+        return self.state.frame.copy()
+
+    @traced("full")
+    def full(self, stage: StageSpec, fused: bool = False) -> tuple[Stats, int]:
+        """Run a stage over all vertices. If runs may share its reductions, the group computes them."""
+        spec = stage.way("together", TogetherSpec)
+        if spec is None or stage.domain is None or not self.group.many:
+            return super().full(stage, fused)
+        words = self.state.words
+        words[SLOT_LISTED], words[SLOT_STATS] = 0, self._stats_at
+        self._stats.fill(0)
+        self.send_all(stage)
+        pages = self.pages_of(stage.domain)
+        size = self.graph.n + len(pages.segments)
+        for slot in spec.parts:  # the accumulators of the vertices come before those of segments
+            if len(self.state.arrays[slot]) != size:
+                self.state.put(slot, empty(size, self.state.arrays[slot].dtype))
+        if not self.group.meet(self.number, _Pass(self, stage, spec)):
+            return super().full(stage, fused)
+        ahead = fused and stage.fused is not None
+        if ahead:
+            self.ahead.aim(stage, False)
+        else:
+            self.ahead.clear()
+        self._launch(stage.kernels["summed"], self._by_vertex, len(self._by_vertex), self.graph.n)
+        if ahead:
+            self.run_fused(stage, self.ahead.frame)
+            self.ahead.arrived(stage, False)
+        return self._counted(pages.edges)
+
+
+class _Pass:
+    """A full pass whose reductions a run needs; a `vlang.runtime.cpu.together.group.Meeting`."""
+
+    def __init__(self, passes: TogetherPasses, stage: StageSpec, spec: TogetherSpec) -> None:
+        self.passes, self.stage, self.spec = passes, stage, spec
+
+    @property
+    def key(self) -> Hashable:
+        """The pass, and the bits of the graph-level values that its contributions read."""
+        state = self.passes.state
+        return (self.stage.name, *(state.words[state.plan.slots[slot]] for slot in self.spec.same))
+
+    def share(self, group: Group, runs: Sequence[_Pass]) -> bool:
+        """Compute the reductions of at most WIDTH runs at a time."""
+        for first in range(0, len(runs), WIDTH):
+            self._compute(group, [one.passes for one in runs[first : first + WIDTH]])
+        return True
+
+    def _compute(self, group: Group, runs: Sequence[TogetherPasses]) -> None:
+        stage, n, count, cpu = self.stage, group.graph.n, len(runs), group.cpu
+        assert stage.domain is not None
+        pages, slots, frame = self.passes.pages_of(stage.domain), self.passes.state.plan.slots, \
+            self.passes.aimed_at(stage)
+        whole, table = vertex_tasks(n, 4 * BLOCK), np.zeros(TOGETHER_WORDS, np.uint64)
+        for number, slot in enumerate(self.spec.values):
+            arrays = [passes.state.arrays[slot] for passes in runs]
+            addresses, bits = np.array([address_of(array) for array in arrays], np.uint64), 8 * arrays[0].dtype.itemsize
+            rows = _rows(group, number, bits)
+            cpu.launch(together_kernels(bits)[f"weave_u{bits}"], (addresses, count, rows), whole, len(whole), n * count)
+            frame[slots[slot]] = address_of(rows)
+            if number == 0:
+                table[[TOGETHER_NEAR, TOGETHER_SIZE]] = address_of(rows), WIDTH * rows.itemsize
+        table[[TOGETHER_WIDTH, TOGETHER_RUNS, TOGETHER_VERTICES]] = WIDTH, count, n
+        table[TOGETHER_FRAMES : TOGETHER_FRAMES + count] = [passes.state.frame_address for passes in runs]
+        longs, cost = vertex_tasks(len(pages.longs), 64), count * (pages.edges + n)
+        for role, tasks in (("woven", pages.tasks), ("woven_parts", pages.segment_tasks), ("woven_longs", longs)):
+            if len(tasks):
+                kernel = self.passes.kernels[stage.kernels[role]]
+                cpu.launch(kernel, (address_of(frame),), tasks, len(tasks), cost, (table,))
+
+
+def _rows(group: Group, number: int, bits: int) -> NDArray[Any]:
+    """Memory for woven values of `bits` bits, the array number `number` that a pass reads."""
+    key = "woven", number, bits
+    if key not in group.scratch:
+        group.scratch[key] = zeros(group.graph.n * WIDTH, np.dtype(f"u{bits // 8}"))
+    rows: NDArray[Any] = group.scratch[key]
+    return rows

@@ -1,1 +1,0 @@
-"""Check mode: programs with a test after every operation that can fail."""

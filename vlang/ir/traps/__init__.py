@@ -1,0 +1,1 @@
+"""Trap mode: programs with a test after every operation that can fail."""
