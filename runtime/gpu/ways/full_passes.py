@@ -298,7 +298,8 @@ class FullPasses:
         gathers = kind != (stage and stage.domain) and isinstance(topology.side, Adjacency)
         gathers = gathers and self.pages.gathers(self.machine.options.transfer)
         packed = Packing.by(available_threads()) if gathers else None
-        leave = worth_copying(topology.edges, topology.n, topology.edge_bytes(name), topology.link, packed)
+        leave = worth_copying(topology.edges, topology.n, topology.edge_bytes(name), topology.link, packed,
+                              topology.pages)
         return SparseTopology(
             rows, topology.pages, topology.offsets, topology.edges, topology.segments, topology.segment_count,
             topology.longs, topology.long_count, reading, leave if reading == "either" else NEVER)

@@ -57,7 +57,7 @@ class WindowedPasses(FullPasses):
         size = 0
         for share in (*_SHARES, None):
             free = device.budget() - device.allocated()
-            size = self._cut(0 if share is None else self._vertices(free // share // 2))
+            size = self._cut(0 if share is None else self._vertices(free // share // 2, True))
             if share is not None and 2 * size > free // 2:
                 continue
             if device.allocated() + 2 * size > device.budget():
@@ -104,27 +104,26 @@ class WindowedPasses(FullPasses):
         assert spec.fold is not None
         return Moves(tuple(slot for slot in spec.fold.arrays if slot in self.windowed.windowed_state.moving))
 
-    def _vertices(self, size: int) -> int:
-        """The vertices of a window that fits into `size` bytes."""
+    def _vertices(self, size: int, of_edges: bool) -> int:
+        """The vertices of a window that fits into `size` bytes, for passes over edges or over vertices."""
         assert self.mover is not None
-        bulk = 1 << 16  # vertices: so many that the alignment of arrays does not matter
-        each = max(self.mover.bytes_for(self._moves(True), bulk, True), self.mover.bytes_for(self._moves(False), bulk,
-                   False)) / bulk
-        return int(size / each)
+        bulk = 1 << 16  # vertices: so many that the alignment of arrays hardly matters
+        each = self.mover.bytes_for(self._moves(of_edges), bulk, of_edges) / bulk
+        return int(size / each) if each else self.machine.n
 
     def _cut(self, size: int) -> int:
         """Choose windows of at most `size` vertices, if blocks and pages permit; returns the bytes of a buffer."""
         machine, mover = self.machine, self.mover
         assert mover is not None
-        self.vertices = list(vertex_windows(machine.n, size))
         sides = {stage.side for stage in machine.plan.stages if stage.side is not None}
         edges = max(1, (machine.options.page_size or 0) // 4)
         self._pages = {kind: page_windows(side, Cut.of(side, edges), size)
                        for kind, side in ((kind, machine.side(kind)) for kind in sorted(sides))}
         most = max((one.high - one.low for windows in self._pages.values() for one in windows), default=0)
+        buffer = mover.bytes_for(self._moves(True), most, not self._whole_rows())
+        self.vertices = list(vertex_windows(machine.n, max(size, self._vertices(buffer, False))))
         over = max((one.high - one.low for one in self.vertices), default=0)
-        return max(mover.bytes_for(self._moves(True), most, not self._whole_rows()),
-                   mover.bytes_for(self._moves(False), over, False))
+        return max(buffer, mover.bytes_for(self._moves(False), over, False))
 
     def run(self, stage: StageSpec) -> int:
         """Run a full pass over edges, window by window; returns the number of edges."""
