@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vlang.errors import BindError
+from vlang.errors import BindError, OutOfMemory
 from vlang.options import Options, device_names
 from vlang.records import dataclass
 from vlang.runtime.cluster.transports.transport import Transport, here
@@ -16,11 +16,13 @@ from vlang.runtime.engine.machine import Machine
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import Plan, field_of
+from vlang.runtime.storage.state.windows import Windows, writable_folder
 
 if TYPE_CHECKING:
     from vlang.runtime.cpu.placement import Placement
     from vlang.runtime.gpu.device.device import Device
     from vlang.runtime.gpu.gpu_machine import GpuMachine
+    from vlang.runtime.gpu.topology.sides import DiskPages
     from vlang.runtime.policies.cost_models import StreamedPages
     from vlang.runtime.storage.reading.ring import Reading
 
@@ -148,10 +150,15 @@ def _on_gpu(
         disk = DiskPages(device, graph.stored, placement.ring)
     try:
         plan = plan_for("cuda")
+        if placement is not None and placement.full:
+            options = replace(options, mode="pull")
         if not options.device_arrays:
             device.expect([graph.n * spec.width * DTYPES[spec.dtype].itemsize for spec in plan.fields if spec.output])
         if options.dispatch == "gpu":
-            machine = GpuMachine(device, plan, graph, options, disk)
+            try:
+                machine = GpuMachine(device, plan, graph, options, disk)
+            except OutOfMemory as short:
+                machine = _windowed(device, plan, graph, options, disk, short)
         else:
             from vlang.runtime.gpu.dispatch.dispatch_machine import DispatchMachine  # start-up
 
@@ -163,6 +170,33 @@ def _on_gpu(
     finally:
         if disk is not None:
             disk.close()
+
+
+def _windowed(
+    device: Device, plan: Plan, graph: Graph, options: Options, disk: DiskPages | None, short: OutOfMemory
+) -> GpuMachine:
+    """The machine of a GPU that is too small for the vertex arrays of a run.
+
+    Args:
+        device: an open device.
+        plan: the program, for a GPU.
+        graph: the graph.
+        options: the options of the run.
+        disk: the pages of a graph that is streamed from disk; None for a graph in memory.
+        short: the error of a machine with all arrays on the GPU, which is raised if windows of them may not move.
+    """
+    from vlang.runtime.gpu.windows.window import no_windows  # start-up
+    from vlang.runtime.gpu.windows.windowed_machine import WindowedMachine  # start-up
+
+    why = no_windows(plan, options)
+    if why:
+        raise OutOfMemory(f"{short}; vertex arrays cannot move to the GPU in windows, because {why}")
+    folder = None if disk is None else writable_folder(disk.stored.path)
+    room = None if folder is None else Windows(folder, graph.n)
+    try:
+        return WindowedMachine(device, plan, graph, options, disk, room)
+    except OutOfMemory as shorter:
+        raise (short if 0 < short.least <= shorter.least else shorter) from None
 
 
 @contextmanager

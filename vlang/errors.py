@@ -91,9 +91,10 @@ class OutOfMemory(VlangError, MemoryError):
 
     Attributes:
         in_memory: for edges on disk, the bytes that suffice to run with all edges in memory; 0 if unknown.
+        least: the bytes of GPU memory that suffice, if the message names them; otherwise 0.
     """
 
-    in_memory = 0
+    in_memory = least = 0
 
 
 class DeviceError(VlangError, RuntimeError):

@@ -104,7 +104,7 @@ def bytes_of_edges(work: Work, given: Input) -> int:
 
 
 def least_budget(call: Call) -> int:
-    """Return the least device memory, in bytes, that the engine accepts for a run, including frontiers for a traversal.
+    """Return the least device memory, in bytes, of a run with all vertex arrays there, and frontiers for a traversal.
 
     The error is at most a hundredth of the bytes of the edges.
     """
@@ -115,7 +115,7 @@ def least_budget(call: Call) -> int:
     while taken - refused > grain:
         budget = (taken + refused) // 2
         try:
-            call(gpu_memory=budget, max_rounds=1, **frontiers)
+            call(gpu_memory=budget, max_rounds=1, device_arrays=True, **frontiers)
         except OutOfMemory:
             refused = budget
         else:

@@ -87,8 +87,8 @@ class Setup:
         return 1e3 * median(self.run(which, graph, **options).seconds for _ in range(self.repeats))
 
     def least(self, which: Program, graph: Graph, **options: Any) -> int:
-        """Return the least device memory that a streamed run accepts, in bytes. The error is at most a hundredth of the
-        bytes of the edges.
+        """Return the least device memory of a streamed run with all vertex arrays there (see `device_arrays`), in
+        bytes. The error is at most a hundredth of the bytes of the edges.
         """
         refused, taken, grain = 0, 1 << 16, max(1 << 10, graph.m * 4 // 100)
         while not self._fits(which, graph, taken, options):
@@ -100,7 +100,7 @@ class Setup:
 
     def _fits(self, which: Program, graph: Graph, budget: int, options: Mapping[str, Any]) -> bool:
         try:
-            self.run(which, graph, **{**options, "gpu_memory": budget, "max_rounds": 1})
+            self.run(which, graph, **{**options, "gpu_memory": budget, "max_rounds": 1, "device_arrays": True})
         except OutOfMemory:
             return False
         return True

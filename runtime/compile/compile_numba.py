@@ -17,8 +17,8 @@ from numba.core.errors import NumbaError
 from vlang.errors import InternalError
 from vlang.runtime.compile.common_functions import share
 from vlang.runtime.compile.front_end import OPTIONS, link
-from vlang.runtime.compile.lean_passes import shortcuts
 from vlang.runtime.compile.llvm import target_machine
+from vlang.runtime.compile.shortcuts import shortcuts
 
 __all__ = ["Compiler"]
 

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 from numba.core import codegen, compiler, typed_passes, untyped_passes
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager
 
 from vlang.runtime.compile.lean_passes import Canonical, LeanSSA, LeanStripPhis
@@ -59,9 +60,20 @@ OPTIONS: dict[str, Any] = {
 """Options of numba.njit: division by zero as in NumPy, no wrappers for calls from Python, and no reference counts."""
 
 
+class _Passes(PassManager):
+    """The passes of a function, without the times and invariants that numba checks after each of them."""
+
+    @global_compiler_lock  # type: ignore[untyped-decorator]
+    def _runPass(self, index: int, one: Any, state: Any) -> None:
+        one.analysis = self._analysis
+        one.run_initialization(state)
+        one.run_pass(state)
+        one.run_finalizer(state)
+
+
 @cache
 def _passes() -> PassManager:
-    passes = PassManager("vlang")
+    passes = _Passes("vlang")
     for one, what in _PASSES:
         passes.add_pass(one, what)
     passes.finalize()

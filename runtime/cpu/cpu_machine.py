@@ -87,14 +87,15 @@ class CpuMachine:
         pages = {kind: source.pages(kind) for kind in sorted(domains)}
         segments = {kind: len(p.segments) for kind, p in pages.items()}
         segments |= {stage.domain or "": most_segments(self.pointers(graph)) for stage in plan.stages if stage.pointer}
+        near = [(slot, table()) for slot, _, _, table in near_tables(plan, graph)]  # before the state: it needs room
         kept = options.checkpoint is not None or options.on_interrupt == "write"
         self.state = State(plan, graph.n, segments, windows, cleared=kept,
                            edges=pages["in"].edges if plan.states else 0)
         for kind, rows in _DEGREES:
             if f"degree:{kind}" in plan.slots:
                 self.state.put(f"degree:{kind}", self._row_lengths(f"degree:{kind}", rows))
-        for slot, _, _, table in near_tables(plan, graph):
-            self.state.put(slot, table())
+        for slot, values in near:
+            self.state.put(slot, values)
         if "ids:base" in plan.slots:
             base, listed = graph.ids.numbers
             self.state.frame[plan.slots["ids:base"]] = base

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import math
-import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +28,7 @@ from vlang.runtime.storage.ledger import ledger
 from vlang.runtime.storage.memory import PAGE
 from vlang.runtime.storage.reading.page_reader import PageReader
 from vlang.runtime.storage.reading.ring import LEAST_BUFFERS, Ring
-from vlang.runtime.storage.state.windows import Windows
+from vlang.runtime.storage.state.windows import Windows, writable_folder
 from vlang.runtime.threads.processors import available_threads
 
 __all__ = ["Placement", "directions", "page_sizes", "place"]
@@ -53,6 +52,7 @@ class Placement:
         text: one sentence about the placement, for the user.
         buffers: the maximum number of buffers in the ring; None for as many as are useful.
         windows: the folder with the files of arrays over vertices; None if these arrays are in memory.
+        full: for a GPU, whether all loops run by full passes, because the tables of other ways do not fit.
     """
 
     streams: bool
@@ -63,6 +63,7 @@ class Placement:
     text: str
     buffers: int | None = None
     windows: Path | None = None
+    full: bool = False
 
     def ring(self, reader: PageReader) -> Ring:
         """Create the ring of buffers that delivers the pages. Raises OutOfMemory."""
@@ -185,8 +186,7 @@ def _no_windows(plan: Plan, stored: StoredEdges, shape: Shape, options: Options)
         return "a sweep lists vertices"
     if any(way_of(WAYS, loop, shape, options).name != Supersteps.name for loop in plan.loops):
         return "a loop reads vertices in any order"
-    folder = os.path.dirname(stored.path)
-    return "" if folder and os.access(folder, os.W_OK) else "the folder of the page file cannot be written"
+    return "" if writable_folder(stored.path) else "the folder of the page file cannot be written"
 
 
 def _sweep(plan: Plan, stored: StoredEdges, pages: int) -> str:

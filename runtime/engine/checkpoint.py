@@ -1,9 +1,9 @@
 """The contents of a checkpoint: the state of a run before a step, or before a superstep of an innermost loop.
 
-At these points, the following state determines the rest of a run: fields, sent values, active flags, the copies from
-the start of outer supersteps, stored accumulators and masks, graph-level values, and the position. Execution ways of
-loops have no other state. A checkpoint does not contain arrays that passes compute for themselves: messages, notify
-flags, queues and second buffers. Therefore the first superstep after a restart is a full superstep
+At these points, the following state determines the rest of a run: fields, edge states, sent values, active flags, the
+copies from the start of outer supersteps, stored accumulators and masks, graph-level values, and the position.
+Execution ways of loops have no other state. A checkpoint does not contain arrays that passes compute for themselves:
+messages, notify flags, queues and second buffers. Therefore the first superstep after a restart is a full superstep
 (docs/internals/checkpoints.md).
 """
 
@@ -65,21 +65,27 @@ class Restorable(Machine, Protocol):
 
 @dataclass(frozen=True)
 class Slot:
-    """A vertex array of a checkpoint.
+    """An array of a checkpoint.
 
     Attributes:
         dtype: the stored type.
         width: the number of entries per vertex.
         type: the type in the program; "" if unknown.
+        edges: whether the array has an entry per edge, for an edge state.
     """
 
     dtype: np.dtype[Any]
     width: int
     type: str = ""
+    edges: bool = False
+
+    def entries(self, n: int, m: int) -> int:
+        """The number of entries for n vertices and m stored edges."""
+        return m if self.edges else n * self.width
 
 
 def saved_slots(plan: Plan, blocks: Sequence[tuple[Block, Step | None]]) -> dict[str, Slot]:
-    """The vertex arrays, by slot, that a run needs in order to continue at a position (see `walk`)."""
+    """The arrays, by slot, that a run needs in order to continue at a position (see `walk`)."""
     loops = [step for _, step in blocks if isinstance(step, LoopSpec)]
     level = loops[-1].level if loops else -1
     inside = len(blocks) % 2 == 0  # before a superstep of an innermost loop, which makes its `start` copies itself
@@ -87,7 +93,7 @@ def saved_slots(plan: Plan, blocks: Sequence[tuple[Block, Step | None]]) -> dict
     contracts = {step.name for step in every_step(plan.steps) if isinstance(step, Contract)}
     passing = _passing(plan)
     arrays = {spec.slot: spec for spec in plan.arrays if spec.length == "vertices"}
-    found: dict[str, Slot] = {}
+    found = {f"edges:{spec.name}": Slot(DTYPES[spec.dtype], 1, spec.type, edges=True) for spec in plan.states}
     for slot in plan.slots:
         kind, _, name = slot.partition(":")
         base, deep = kind.rstrip("0123456789"), int(kind[len(kind.rstrip("0123456789")) :] or 0)
@@ -102,10 +108,11 @@ def saved_slots(plan: Plan, blocks: Sequence[tuple[Block, Step | None]]) -> dict
 
 
 def largest_slots(plan: Plan) -> list[str]:
-    """The slots of the vertex arrays in the largest checkpoint of a plan, excluding copies for cycle detection."""
+    """The slots of the arrays in the largest checkpoint of a plan, excluding copies for cycle detection."""
     passing, over = _passing(plan), {spec.slot for spec in plan.arrays if spec.length == "vertices"}
     kinds = ("field", "sent", "start")
-    return [slot for slot in plan.slots if slot.partition(":")[0].rstrip("0123456789") in kinds
+    states = [f"edges:{spec.name}" for spec in plan.states]
+    return [slot for slot in plan.slots if slot in states or slot.partition(":")[0].rstrip("0123456789") in kinds
             or (slot.startswith("work") and slot in over and not slot.startswith(passing))]
 
 
@@ -169,7 +176,7 @@ class Saved:
     flags: NDArray[np.uint8] | None = None
 
 
-def loaded(plan: Plan, n: int, file: StateSource, windows: Windows | None = None) -> Saved:
+def loaded(plan: Plan, n: int, file: StateSource, windows: Windows | None = None, edges: int = 0) -> Saved:
     """Read a checkpoint. Raises Damaged, and ValueError if the checkpoint does not match the plan and n.
 
     The names, types and lengths of all arrays are compared with the arrays of the plan before any array is allocated.
@@ -179,11 +186,12 @@ def loaded(plan: Plan, n: int, file: StateSource, windows: Windows | None = None
         n: the number of vertices.
         file: the checkpoint.
         windows: keeps the vertex arrays of the checkpoint in files; None to read them into memory.
+        edges: the number of stored edges, for edge states.
     """
     about = file.about
     blocks = walk(about.get("position"), plan.steps)
     slots = saved_slots(plan, blocks)
-    wanted = {slot: (one.dtype, n * one.width) for slot, one in slots.items()}
+    wanted = {slot: (one.dtype, one.entries(n, edges)) for slot, one in slots.items()}
     watched = [_watched(plan, slots, block, step, n) for block, step in blocks]
     wanted |= {f"kept{number}:{slot}": what for number, kept in enumerate(watched) for slot, what in kept.items()}
     there = dict(file.entries)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,10 +57,12 @@ class GpuMachine(GpuSaved):
         folding: the kernels that compute a reduction over vertices.
         held: the copies of vertex arrays on the device.
         known_ways: all execution ways, in order of preference; `ways` has the execution ways for which memory suffices.
+        windowed: whether windows of vertex arrays move to the device (`vlang.runtime.gpu.windows`).
     """
 
     folding: tuple[str, ...] = ("fold_scalar",)
     known_ways: Sequence[Way] = WAYS
+    windowed: ClassVar[bool] = False
 
     def __init__(
         self, device: Device, plan: Plan, graph: Graph, options: Options, disk: DiskPages | None = None
@@ -72,7 +74,7 @@ class GpuMachine(GpuSaved):
         self.held = GpuCopies(self)
         self._in_place: dict[str, tuple[str, ...]] = {}
         self.load([("set_words", "", ()), ("row_blocks", "", ()), *every_run(plan, self.folding)])
-        self._state = GpuState(device, plan, graph.n, self.blocks, self._set_words)
+        self._state = self.new_state()
         self._parts = Resident(device, graph.device_copies)
         self.passes = self.full_passes()
         try:
@@ -82,7 +84,12 @@ class GpuMachine(GpuSaved):
         except BaseException:
             self.passes.close()
             self._parts.close()
+            self._state.close()
             raise
+
+    def new_state(self) -> GpuState:
+        """The arrays of the run, when it begins. Raises OutOfMemory."""
+        return GpuState(self.device, self.plan, self.n, self.blocks, self._set_words)
 
     def full_passes(self) -> FullPasses:
         """The object that runs full passes, before it is opened."""
@@ -323,14 +330,7 @@ class GpuMachine(GpuSaved):
         return self.passes.pages.needed(kind, stage, items, count, queued)
 
     def over_pages(self, kind: str, stage: StageSpec | None, transfer: Transfer, launch: OnePage) -> None:
-        """Call `launch` for each page of a transfer. `launch` queues a kernel.
-
-        Args:
-            kind: adjacency direction, "in", "out" or "both".
-            stage: the stage that reads the pages; None for notifications.
-            transfer: the pages.
-            launch: queues the kernel of a page.
-        """
+        """Call `launch`, which queues a kernel, for each page of a transfer (see `SparseMachine`)."""
         self.passes.over_pages(kind, stage, transfer, launch)
 
     def sorted_queue(self, kind: str, stage: StageSpec, queue: int, count: int, target: int) -> Sliced:

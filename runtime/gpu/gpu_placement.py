@@ -9,6 +9,8 @@ device are computed. Device memory holds the state, the tables and some pages.
 from __future__ import annotations
 
 import gc
+from collections.abc import Sequence
+from dataclasses import replace
 
 from vlang.errors import OutOfMemory
 from vlang.options import Options
@@ -61,18 +63,27 @@ def place_on_gpu(plan: Plan, graph: Graph, options: Options) -> Placement:
     free = _free(limit, graph)
     if whole <= free:
         return Placement(False, 0, largest, limit, whole, f"edges in memory: {in_bytes(whole)} are needed")
-    offsets = len(kinds) * 8 * (n + 1)
-    spare = max((stored.spare(kind) for kind in kinds), default=0)
-    state = held.ids + offsets + kept + results + spare + staged + _SPARE + saved
-    made = (_WHOLE if any(stage.structures for stage in plan.stages) else _MERGED if "both" in kinds else _MADE) * n
-    least = max(state + LEAST_BUFFERS * largest, state - results + made)
+    ids = held.ids
+
+    def needs(kinds: Sequence[str]) -> tuple[int, int]:
+        """The bytes for vertices, and the least budget, with the tables of some directions."""
+        spare = max((stored.spare(kind) for kind in kinds), default=0)
+        state = ids + len(kinds) * 8 * (n + 1) + kept + results + spare + staged + _SPARE + saved
+        made = (_WHOLE if any(stage.structures for stage in plan.stages) else _MERGED if "both" in kinds else _MADE) * n
+        return state, max(state + LEAST_BUFFERS * largest, state - results + made)
+
+    state, least = needs(kinds)
     asked = f"{plan.name} on {stored.name} needs {in_bytes(whole)} of memory with its edges, "
     graph.unload()
     if _free(limit, graph) < limit:
         gc.collect()  # adjacencies refer to each other, and would otherwise be freed late
     if _free(limit, graph) < least:
         graph.order_to_file()
-    free = _free(limit, graph)
+    free, full = _free(limit, graph), False
+    if free < least and options.mode == "auto":
+        pulled = _kinds(plan, graph, replace(options, mode="pull"))
+        full = set(pulled) < set(kinds)
+        state, least = needs(pulled) if full else (state, least)
     if free < least:
         others = limit - free
         taken = f", of which other arrays take {in_bytes(others)}" if others else ""
@@ -84,7 +95,8 @@ def place_on_gpu(plan: Plan, graph: Graph, options: Options) -> Placement:
     pages = min(free - state, sum(sizes) + LEAST_BUFFERS * largest)
     text = (f"edges streamed from {stored.name} to the GPU: {in_bytes(whole)} would be needed in memory, and the "
             f"budget is {in_bytes(limit)}; {in_bytes(pages)} for pages in page-locked memory")
-    return Placement(True, pages, largest, limit, whole, text + (f"; {stored.note}" if stored.note else ""))
+    text += "; all loops run by full passes, because the tables of more edges do not fit" if full else ""
+    return Placement(True, pages, largest, limit, whole, text + (f"; {stored.note}" if stored.note else ""), full=full)
 
 
 def _kinds(plan: Plan, graph: Graph, options: Options) -> list[str]:

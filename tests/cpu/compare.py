@@ -83,6 +83,12 @@ def _nan_equal(a: dict[str, Any], b: dict[str, Any]) -> bool:
     return all(np.array_equal(np.asarray(a[k]), np.asarray(b[k]), equal_nan=True) for k in a)
 
 
+def in_order(graph: RefGraph) -> Array:
+    """Return the stored edges in the order of results: by head, then tail, then the order of the input."""
+    numbers = graph.ordinals(graph.dst, graph.src, np.arange(graph.m))
+    return np.lexsort((numbers, graph.src, graph.dst))
+
+
 def assert_as_interpreted(
     program: Program, case: Case, result: Result, outcome: Outcome, inexact: frozenset[str] | None = None,
     same_rounds: bool = True,
@@ -98,6 +104,11 @@ def assert_as_interpreted(
             assert np.array_equal(got, want, equal_nan=got.dtype.kind in "fM"), (program.source, name, got, want)
         else:
             np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6, err_msg=f"{program.source}\n{name}")
+    order = in_order(case.graph) if outcome.edges else None
+    for name, want in outcome.edges.items():
+        got = np.asarray(result.edge_states[name])
+        assert np.array_equal(got, want[order], equal_nan=got.dtype.kind == "f") or (
+            inexact is None and np.allclose(got, want[order], rtol=1e-5, atol=1e-6)), (program.source, name, got, want)
     for name, value in outcome.globals.items():
         np.testing.assert_allclose(result[name], value, rtol=1e-5, atol=1e-6, err_msg=f"{program.source}\n{name}")
     if same_rounds:

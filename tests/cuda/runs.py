@@ -216,16 +216,19 @@ def run(
 
 
 def least_memory(name: str, graph: str, **options: Any) -> int:
-    """Return the least device memory with which a run succeeds, in bytes, found by binary search to within 64 bytes."""
+    """Return the least device memory with which a run keeps all vertex arrays on the device, in bytes, found by binary
+    search to within 64 bytes.
+    """
     refused, taken = 0, 1 << 21
     while taken - refused > 64:
         budget = (taken + refused) // 2
         try:
-            run(name, graph, gpu_memory=budget, **options)
+            found = run(name, graph, gpu_memory=budget, **options)
         except OutOfMemory:
             refused = budget
         else:
-            taken = budget
+            windows = any(" windows; every pass is full" in note for note in found.notes)
+            refused, taken = (budget, taken) if windows else (refused, budget)
     return taken
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import gc
 import resource
+import subprocess
+import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -108,7 +110,7 @@ def test_program_text_depends_on_every_layout_and_the_compiler() -> None:
     found = set(modules_of(vlang.load("bfs").plan(frozenset()).text))
     layouts = {f"vlang.runtime.plan.layouts.{name}_words" for name in ("meet", "order", "pass", "reach", "sum")}
     compiler = {f"vlang.runtime.compile.{name}"
-                for name in ("compile_numba", "front_end", "intrinsics", "lean_passes", "llvm")}
+                for name in ("compile_numba", "front_end", "intrinsics", "lean_passes", "llvm", "shortcuts")}
     assert layouts | compiler | {"vlang.runtime.plan.plan"} <= found
 
 
@@ -181,8 +183,19 @@ def test_shortcuts_end_with_a_compilation() -> None:
     with pytest.raises(InternalError, match="missing") as failed:
         Compiler("def wrong(out):\n    out[0] = missing\n").object_code("wrong", "void", ("i64*",), "wrong")
     assert "\x1b" not in str(failed.value)
+    with pytest.raises(InternalError, match=r'During: typing of .*\(2\)'):
+        Compiler("def wrong(out):\n    out[0] = out + 'a'\n").object_code("wrong", "void", ("i64*",), "wrong")
     assert NumpyRulesArrayOperator.generic is rule
     assert termcolor().errmsg("wrong") == message
+
+
+def test_products_of_matrices_work_although_kernels_load_no_scipy() -> None:
+    """numba asks for a BLAS at the first product of matrices, and not when the compiler of kernels is loaded."""
+    lines = ("import sys", "import numba, numpy", "from vlang.runtime.compile.compile_numba import Compiler",
+             "Compiler('def put(p):\\n    p[0] = 1\\n').object_code('put', 'void', ('i64*',), 'put')",
+             "assert 'scipy.linalg' not in sys.modules", "two = 2 * numpy.eye(2)",
+             "assert (numba.njit(lambda a: a @ a)(two) == 2 * two).all()")  # fmt: skip
+    subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True)
 
 
 def test_a_function_of_several_texts_is_typed_once(monkeypatch: pytest.MonkeyPatch) -> None:

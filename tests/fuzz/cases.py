@@ -22,9 +22,10 @@ from hypothesis import strategies as st
 from tests.cpu.compare import assert_as_interpreted, engine_run, interpreted
 from tests.cuda.runs import emulated
 from tests.fixed_draws import fix_draws
+from tests.fuzz.edge_states import edge_state_programs
 from tests.fuzz.named import named_programs
 from tests.fuzz.wide import wide_programs
-from tests.reference.cases import Case
+from tests.reference.cases import Case, simple_graph
 from tests.reference.generators.nested import nested_programs
 from tests.reference.generators.programs import Generated, programs
 from tests.reference.generators.programs_values import value_programs
@@ -52,7 +53,7 @@ GPU_CUTS: tuple[dict[str, Any], ...] = (
     {"kernel": "stream", "mode": "notify-pull", "streams": 3}, {"kernel": "virtual-warp-4", "mode": "push"},
 )
 _KINDS = (programs, wide_programs, nested_programs, wide_programs, value_programs, wide_programs,
-          named_programs)
+          named_programs, edge_state_programs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +125,7 @@ def variants(made: Generated, count: int = GRAPHS, precision: int = 32) -> Itera
     for number in range(1, count):
         n = (own.n, own.n, own.n + 13, own.n + 5)[number % 4]
         graph = turned if number == 1 else _like(own, n, 3 * n if number % 2 else 2 * n, number, rng)
+        graph = _required(made.text, graph)
         fields = {name: np.resize(values, (graph.n, *values.shape[1:])) for name, values in made.fields.items()}
         yield Fuzzed(made.text, graph, made.params, fields, made.inexact, precision)
 
@@ -144,6 +146,16 @@ def _like(graph: RefGraph, n: int, m: int, number: int, rng: np.random.Generator
             far = rng.choice(np.array([1 << 30, (1 << 31) - 2, (1 << 31) - 1], column.dtype), m)
             columns[name] = np.where(rng.random(m) < 0.3, far, columns[name])
     return ref_graph(n, [(int(u), int(v)) for u, v in ends], directed, **columns)
+
+
+def _required(text: str, graph: RefGraph) -> RefGraph:
+    """Return the graph, or a similar graph that has what the program requires."""
+    if "require simple" in text:
+        return simple_graph(graph, "require undirected" not in text)
+    if "require undirected" in text and graph.directed:
+        edges = list(zip(graph.src.tolist(), graph.dst.tolist(), strict=True))
+        return ref_graph(graph.n, edges, False, **graph.columns)
+    return graph
 
 
 def _column(column: Any, m: int, rng: np.random.Generator) -> Any:
@@ -177,7 +189,8 @@ def judge(case: Fuzzed, program: Program | None = None, cut: int = 0, gpu: bool 
         outcome = None
     for number in (cut,) if gpu else (cut, cut + 1):
         try:
-            options = {**GPU_CUTS[number % len(GPU_CUTS)], "device": "emulated"} if gpu else CUTS[number % len(CUTS)]
+            cuts = CUTS[:-1] if "edge state" in case.text else CUTS  # chaos does not take edge states
+            options = {**GPU_CUTS[number % len(GPU_CUTS)], "device": "emulated"} if gpu else cuts[number % len(cuts)]
             with emulated(seed=number) if gpu else _crowded(number % 2 == 1):
                 result = engine_run(program, given_case, **options)
         except ChaosError:

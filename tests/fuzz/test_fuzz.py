@@ -27,7 +27,8 @@ from vlang.check import parse
 FOUND = Path(__file__).parents[1] / "found"
 SEED = 20261121
 USUAL = (1, 4, 6)
-"""A program of each kind that `drawn` draws; `tests/cpu/programs/test_random_programs.py` has the two others."""
+"""A program of the costly kinds that `drawn` draws. `tests/cpu/programs/test_random_programs.py` has two others, and
+`tests/cpu/language/test_edge_states.py` has what programs with edge states do."""
 COUNT = 8
 
 

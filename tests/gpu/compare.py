@@ -149,7 +149,9 @@ class _Runs(Exception):
 
 
 def least_memory(run: Given, options: dict[str, Any]) -> int:
-    """Return the least device memory with which a run succeeds, in bytes, searched to within a quarter of a page."""
+    """Return the least device memory with which a run keeps all vertex arrays on the device (see `device_arrays`),
+    in bytes, searched to within a quarter of a page.
+    """
 
     def stop(_: Round) -> None:
         raise _Runs
@@ -158,7 +160,7 @@ def least_memory(run: Given, options: dict[str, Any]) -> int:
     while taken - refused > PAGE // 4:
         budget = (taken + refused) // 2
         try:
-            run(device="gpu", gpu_memory=budget, progress=stop, **options)
+            run(device="gpu", gpu_memory=budget, progress=stop, **{"device_arrays": True, **options})
         except OutOfMemory:
             refused = budget
         except _Runs:

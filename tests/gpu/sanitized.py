@@ -45,13 +45,14 @@ def small_runs(
 
 
 def least_memory(run: Callable[..., Result], way: dict[str, Any]) -> int:
-    """Return the least device memory with which a run succeeds, in bytes, found by binary search to within half a page.
+    """Return the least device memory with which a run keeps all vertex arrays on the device (see `device_arrays`),
+    in bytes, found by binary search to within half a page.
     """
     refused, taken = 0, 1 << 20
     while taken - refused > 512:
         budget = (taken + refused) // 2
         try:
-            run(**{"device": "gpu", "max_rounds": 1, **way, "gpu_memory": budget})
+            run(**{"device": "gpu", "max_rounds": 1, "device_arrays": True, **way, "gpu_memory": budget})
         except OutOfMemory:
             refused = budget
         else:

@@ -132,7 +132,7 @@ def read_state(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
     if at.inside == "edges" and (domain is None or domain.kind == "in"):
         return Value(as_read(symbol.type), EDGE, node)
     notes = run.note(symbol, "declared as an edge state here")
-    if at.inside == "edges" and domain is not None and domain.kind != "group":
+    if at.inside == "edges" and domain is not None:
         run.report(Code.NO_EDGE, f"`{node.name}` is read over `u -> self`", node.span,
                    "the receiver keeps the value of an edge", notes=notes, write=f"{domain.name} -> self",
                    help="over in-edges, `reverse(" + node.name + ")` is the value of the opposite edge:",
@@ -152,7 +152,7 @@ def read_state(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
 def _edges_around(at: Sight) -> t.Domain | None:
     """The edges of the gather or `apply` around an expression; None for the start value of an edge state."""
     around = (s.decl for s in at.scope.visible() if s.kind == "neighbour")
-    return next((decl for decl in around if isinstance(decl, t.Domain) and decl.kind != "common"), None)
+    return next((decl for decl in around if isinstance(decl, t.Domain) and decl.kind not in ("common", "group")), None)
 
 
 def state_between(x: Expressions, node: t.Call, symbol: Symbol, at: Sight) -> Value:

@@ -87,8 +87,12 @@ class Statements:
     def _top_only(self, item: t.Statement, around: Around, word: str) -> bool:
         if around.block is None:
             return True
+        value = rewrite.one_line(self.run.text(item.value)) if isinstance(item, t.GlobalValue) else ""
+        write = f"let {item.name} = {value}" if isinstance(item, t.GlobalValue) else ()
         self.run.report(Code.MISPLACED_DECLARATION, f"`{word}` belongs at the top level of the program", item.span,
-                        "inside a block")
+                        "inside a block", write=write,
+                        help="an output is computed once, after the loop; inside, `let` names a value:"
+                        if write else ())
         return False
 
     def _vertex_field(self, item: t.VertexField, around: Around) -> None:

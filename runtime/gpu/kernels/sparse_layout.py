@@ -67,7 +67,7 @@ SPARSE_PREPARATIONS: Mapping[str, tuple[str, ...]] = {
                    "u64* places", "u64* sorted"),
     "choose_published": ("u64* marks", "const u64* starts", "u64 pages", "u64 edge_bytes"),
     "choose_measured": ("u64* marks", "const u64* starts", "u64 pages", "u64 edge_bytes", "u64 start",
-                        "u64 copied", "u64 direct", "u64 touched", "u64 row", "u64 byte"),
+                        "u64 copied", "u64 direct", "u64 touched", "u64 row", "u64 byte", "u64 queued"),
     "claim_found": (_TABLE, "u64 low", "u64 high", "u64 begin", "u64 end", "u64* queue", "u64* count"),
     "queue_found": (_TABLE,),
     "end_superstep": (_TABLE,),

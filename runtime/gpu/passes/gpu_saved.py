@@ -15,6 +15,7 @@ from vlang.runtime.gpu.device.device import Device
 from vlang.runtime.gpu.passes.gpu_copies import GpuCopies
 from vlang.runtime.gpu.passes.gpu_state import GpuState
 from vlang.runtime.storage.state.remote import Remote, in_memory
+from vlang.runtime.storage.state.windows import Windows
 
 __all__ = ["GpuSaved"]
 
@@ -35,9 +36,12 @@ class GpuSaved:
     """The base class of a machine with one GPU, whose arrays are on the device: the methods for copies and checkpoints.
     """
 
-    windows: None = None
+    @property
+    def windows(self) -> Windows | None:
+        """The object that keeps vertex arrays in files; None if there is none."""
+        return None
 
-    def share(self: _Owner, slot: str) -> Remote:
+    def share(self: _Owner, slot: str) -> NDArray[Any] | Remote:
         """The values of a vertex array. The values are copied from the device only when they are fetched."""
         state = self.state
 
@@ -61,7 +65,7 @@ class GpuSaved:
         """Store a graph-level value from its 64 bits."""
         self.state.put_scalar_bits(name, bits)
 
-    def copies(self: _Owner, kept: object) -> Sequence[Remote]:
+    def copies(self: _Owner, kept: object) -> Sequence[NDArray[Any] | Remote]:
         """The arrays of a copy that `keep` returned."""
         return self.held.remote(kept)
 

@@ -35,7 +35,12 @@ class GpuState:
         n: the number of vertices.
         blocks: the number of blocks of vertices. A reduction over vertices has one partial result for each block.
         set_words: launches the kernel `set_words` with an address, a count, and pairs of index and value.
+
+    Attributes:
+        moving: the slots of arrays over vertices that are in host memory (`vlang.runtime.gpu.windows`).
     """
+
+    moving: frozenset[str] = frozenset()
 
     def __init__(
         self, device: Device, plan: Plan, n: int, blocks: int, set_words: Callable[..., None]
@@ -84,9 +89,10 @@ class GpuState:
                 arrays.append((slot, fields[name].dtype, self.n, fields[name].width))
             elif slot in specs:
                 arrays.append((slot, specs[slot].dtype, lengths[specs[slot].length], specs[slot].width))
-        need = sum(_bytes(dtype, length, width) for _, dtype, length, width in arrays)
+        need = sum(_bytes(dtype, length, width) for slot, dtype, length, width in arrays if slot not in self.moving)
         free = self.device.budget() - self.device.allocated()
         if need > free:
+            self.device.free(self._frame)
             raise OutOfMemory(
                 f"the vertex state of {self.plan.name} takes {in_bytes(need)} of GPU memory for {self.n:,} vertices, "
                 f"and {in_bytes(max(0, free))} of {in_bytes(self.device.budget())} are free; edges need more: "

@@ -79,8 +79,10 @@ class Rates:
     @property
     def link(self) -> Link:
         """The cost of moving bytes from the host."""
-        return Link(self.start, 1 / self.copied, 1 / self.direct, 1 / self.touched)
+        return Link(self.start, 1 / self.copied, 1 / self.direct, 1 / self.touched, _QUEUED)
 
+
+_QUEUED = 95e-6  # seconds of the host for a page that is copied (docs/internals/gpu-performance.md)
 
 _read: dict[tuple[Path | None, str, str], Rates] = {}
 """The rates that this process has read, by cache directory, name and architecture of the device."""

@@ -80,7 +80,7 @@ def choose_on_device(
     if published:
         return "choose_published", (edge_bytes,)
     row, byte = (np.inf, np.inf) if packing is None else (packing.row, packing.byte)
-    rates = np.array([link.start, link.copied, link.direct, link.touched if readable else 0.0, row, byte])
+    rates = np.array([link.start, link.copied, link.direct, link.touched if readable else 0.0, row, byte, link.page])
     return "choose_measured", (edge_bytes, *rates.view(np.uint64).tolist())
 
 
@@ -106,7 +106,7 @@ def _measured_costs(
     if packing is not None:
         gathered = marks.vertices * packing.row + active * packing.byte
         packed = link.start + np.maximum(gathered, (active + _INDEX * marks.vertices) / link.copied)
-    return link.start + nbytes / link.copied, direct, packed
+    return link.whole(nbytes), direct, packed
 
 
 def _published_choice(

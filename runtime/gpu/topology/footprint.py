@@ -146,7 +146,7 @@ def stored_arrays(side: Side, uses: Mapping[str, Use]) -> list[Stored]:
 
 def footprint(
     side: Side, uses: Mapping[str, Use], arrays: Sequence[Stored], free: int, page_size: int | None,
-    taken: int = 0,
+    taken: int = 0, moving: bool = False,
 ) -> Footprint:
     """The best layout within `free` bytes.
 
@@ -158,17 +158,18 @@ def footprint(
         page_size: bytes of neighbours in a page. If `page_size` is None, all edges are in one page if they fit;
             otherwise the best size is chosen.
         taken: the bytes that the vertex state uses, for the error message.
+        moving: whether the offsets move with windows of vertices, and are not among the tables.
 
     Raises:
         OutOfMemory: not even two pages fit.
     """
-    whole = _whole(side, uses, arrays, page_size)
+    whole = _whole(side, uses, arrays, page_size, moving)
     if whole.least <= free:
         return whole
     fixed = SEGMENT if isinstance(side, DiskSide) else None if page_size is None else _edges(page_size)
     sizes = _sizes(arrays, len(side), free - whole.table_bytes) if fixed is None else (fixed,)
     for size in sizes:
-        found = _laid_out(side, uses, arrays, Cut.of(side, size), resident=False)
+        found = _laid_out(side, uses, arrays, Cut.of(side, size), resident=False, moving=moving)
         slots = min(found.cut.pages, (free - found.table_bytes) // found.slot_bytes)
         enough = _fewest(found.cut) if size == sizes[-1] else min(_FEW, found.cut.pages)
         if slots >= enough:
@@ -178,7 +179,7 @@ def footprint(
 
 def share_memory(
     sides: Mapping[str, Side], uses: Mapping[str, Mapping[str, Use]], free: int,
-    page_size: int | None = None, taken: int = 0, unread: frozenset[str] = frozenset(),
+    page_size: int | None = None, taken: int = 0, unread: frozenset[str] = frozenset(), moving: bool = False,
 ) -> dict[str, int]:
     """Divide `free` bytes among several adjacency directions; returns the bytes of each direction.
 
@@ -194,17 +195,18 @@ def share_memory(
         page_size: bytes of neighbours in a page; None for the best size.
         taken: the bytes that the vertex state uses, for the error message.
         unread: the directions that no loop is expected to read.
+        moving: whether the offsets move with windows of vertices, and are not among the tables.
 
     Raises:
         OutOfMemory: not all directions can be streamed.
     """
     arrays = {kind: stored_arrays(side, uses[kind]) for kind, side in sides.items()}
-    whole = {kind: _whole(side, uses[kind], arrays[kind], page_size).least
+    whole = {kind: _whole(side, uses[kind], arrays[kind], page_size, moving).least
              for kind, side in sides.items()}
     if sum(whole.values()) <= free:
         return whole
     edges = SEGMENT if page_size is None else _edges(page_size)
-    least = {kind: _laid_out(side, uses[kind], arrays[kind], Cut.of(side, edges), resident=False)
+    least = {kind: _laid_out(side, uses[kind], arrays[kind], Cut.of(side, edges), resident=False, moving=moving)
              for kind, side in sides.items()}
     need = {kind: min(found.least, whole[kind]) for kind, found in least.items()}
     left = free - sum(need.values())
@@ -228,13 +230,15 @@ def share_memory(
 
 def _refusal(what: str, n: int, least: Sequence[Footprint], whole: int, free: int, taken: int) -> OutOfMemory:
     """Return an error that says how much memory is needed and available, and gives advice."""
-    tables, need = sum(found.table_bytes for found in least), sum(found.least for found in least)
+    tables, need = sum(found.table_bytes for found in least), min(whole, sum(found.least for found in least))
     pages = "the only page" if max(found.cut.pages for found in least) == 1 else "two pages"
-    return OutOfMemory(
+    error = OutOfMemory(
         f"{what} of {n:,} vertices do not fit into GPU memory: {in_bytes(tables)} for tables and "
         f"{in_bytes(need - tables)} for {pages} are needed at least ({in_bytes(whole)} keeps all edges there), and "
         f"{in_bytes(max(0, free))} are free beside {in_bytes(taken)} of vertex state; allow at least {taken + need} "
         "bytes (gpu_memory), or run on the CPU")
+    error.least = taken + need
+    return error
 
 
 def _edges(page_size: int) -> int:
@@ -242,16 +246,16 @@ def _edges(page_size: int) -> int:
 
 
 def _whole(
-    side: Side, uses: Mapping[str, Use], arrays: Sequence[Stored], page_size: int | None
+    side: Side, uses: Mapping[str, Use], arrays: Sequence[Stored], page_size: int | None, moving: bool
 ) -> Footprint:
     """Return the layout with all edges on the device. The layout is cached in `side`."""
     cut = Cut.of(side, None if page_size is None else _edges(page_size))
     rules = [use.sharding.key for use in uses.values() if use.sharding]
     if None in rules:  # its shards are not kept with the graph
-        return _laid_out(side, uses, arrays, cut, resident=True)
+        return _laid_out(side, uses, arrays, cut, resident=True, moving=moving)
     read = tuple((name, use.columns, use.sharding is not None) for name, use in uses.items())
-    key = ("whole", page_size, read, *rules)
-    found: Footprint = side.derived(key, lambda: _laid_out(side, uses, arrays, cut, resident=True))
+    key = ("whole", page_size, moving, read, *rules)
+    found: Footprint = side.derived(key, lambda: _laid_out(side, uses, arrays, cut, resident=True, moving=moving))
     return found
 
 
@@ -278,13 +282,13 @@ def _sizes(arrays: Iterable[Stored], edges: int, free: int) -> list[int]:
 
 
 def _laid_out(
-    side: Side, uses: Mapping[str, Use], arrays: Iterable[Stored], cut: Cut, resident: bool
+    side: Side, uses: Mapping[str, Use], arrays: Iterable[Stored], cut: Cut, resident: bool, moving: bool
 ) -> Footprint:
     """The layout with the pages of `cut`: resident, or with the minimum number of slots."""
     shards = {name: _shards(side, cut, use.sharding) for name, use in uses.items() if use.sharding}
     rows = long_rows(side)
-    tables, shared_bytes = _packed({
-        "offsets": side.offsets.nbytes, "segments": rows.segments.nbytes, "longs": rows.longs.nbytes,
+    tables, shared_bytes = _packed(({} if moving else {"offsets": side.offsets.nbytes}) | {
+        "segments": rows.segments.nbytes, "longs": rows.longs.nbytes,
         "starts": cut.starts.nbytes, "blocks": 4 * int((cut.row_blocks + 1).sum()),
     })
     sizes: dict[str, int] = {}

@@ -87,7 +87,7 @@ def make_table(
     words = {ROW_TARGETS: TARGETS} | {ROW_COLUMNS + k: column_key(*c) for k, c in enumerate(use.columns)}
     cut, shards = layout.cut, layout.shards.get(name)
     rows = np.zeros((cut.pages, ROW_WORDS), dtype=np.uint64)
-    rows[:, ROW_OFFSETS] = table_at("offsets")
+    rows[:, ROW_OFFSETS] = table_at("offsets") if "offsets" in layout.tables else 0
     rows[:, ROW_BEGIN], rows[:, ROW_END] = cut.starts[:-1], cut.starts[1:]
     sizes = cut.row_blocks + 1
     rows[:, ROW_BLOCKS] = table_at("blocks") + 4 * (np.cumsum(sizes) - sizes)

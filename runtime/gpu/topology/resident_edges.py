@@ -24,7 +24,7 @@ Prepare = Callable[[str, int, Sequence[int], Stream | None], None]
 
 
 def upload_tables(
-    device: Device, prepare: Prepare, side: Side, layout: Footprint, parts: Sequence[Part], at: int
+    device: Device, prepare: Prepare, side: Side, layout: Footprint, parts: Sequence[Part], moving: int, at: int
 ) -> None:
     """Write the tables that depend only on the graph and the cut.
 
@@ -34,17 +34,22 @@ def upload_tables(
         side: the edges.
         layout: the layout of the tables.
         parts: the pages.
+        moving: the device address to which the offsets of each page are copied for a moment, if they are not among the
+            tables.
         at: the device address of the tables.
     """
     rows = long_rows(side)
     tables: dict[str, NDArray[Any]] = {"offsets": side.offsets, "segments": rows.segments, "longs": rows.longs,
                                        "starts": layout.cut.starts}
     for name, values in tables.items():
-        if len(values):
+        if len(values) and name in layout.tables:
             device.upload(at + layout.tables[name], values)
-    offsets, blocks = at + layout.tables["offsets"], at + layout.tables["blocks"]
+    offsets, blocks = at + layout.tables.get("offsets", 0), at + layout.tables["blocks"]
     for part in parts:
         count = part.row_blocks
+        if "offsets" not in layout.tables:
+            device.upload(moving, side.offsets[part.low : part.high + 1])
+            offsets = (moving - side.offsets.itemsize * part.low) % (1 << 64)
         prepare("row_blocks", 1 + (count + 1) // THREADS, (offsets, blocks, part.low, part.high, count), None)
         blocks += 4 * (count + 1)
 
@@ -105,11 +110,11 @@ def hold_own(
         make: makes the tables for their device address.
 
     Returns:
-        The device address, and the tables by name of the `Use`; None if edges are streamed, or the shards of
-        a `Use` are not kept.
+        The device address, and the tables by name of the `Use`; None if edges are streamed, the offsets move, or the
+        shards of a `Use` are not kept.
     """
     rules = [use.sharding.key for use in uses.values() if use.sharding]
-    if None in rules or not layout.resident:
+    if None in rules or not layout.resident or "offsets" not in layout.tables:
         return None
     key = (side.kind, "rows", layout.cut.key, *addresses, *rules,
            *((name, use.columns, use.sharding is not None) for name, use in uses.items()))

@@ -56,6 +56,7 @@ class Topology:
         link: the cost of moving edges; None for the default.
         resident: the parts of the graph that the run uses on the device; None for a topology that leaves no part on the
             device.
+        moving: if the offsets move with windows of vertices, the address of memory for those of any page; otherwise 0.
 
     Attributes:
         offsets: device address of u64[n + 1].
@@ -75,7 +76,7 @@ class Topology:
     def __init__(
         self, device: Device, prepare: Prepare, side: Side, uses: Mapping[str, Use],
         memory: int | None = None, page_size: int | None = None, streams: int = 0,
-        link: Link | None = None, resident: Resident | None = None,
+        link: Link | None = None, resident: Resident | None = None, moving: int = 0,
     ) -> None:
         self.device, self.side, self._prepare, self.link = device, side, prepare, link or Link()
         self.kind, self.n, self.edges = side.kind, len(side.offsets) - 1, len(side)
@@ -84,11 +85,11 @@ class Topology:
         taken = device.allocated()
         free = device.budget() - taken
         free = free if memory is None else min(free, memory)
-        self.layout = footprint(side, uses, list(self._arrays.values()), free, page_size, taken)
+        self.layout = footprint(side, uses, list(self._arrays.values()), free, page_size, taken, moving > 0)
         self.parts = self.layout.cut.parts()
         self.resident = self.layout.resident
         self._parts = Resident(device) if resident is None else resident
-        self._alone = resident is None
+        self._alone, self._moving = resident is None, moving
         self._what = f"the {self.kind}-neighbours of {self.n:,} vertices"
         self._buffers: list[Buffer] = []
         self._addresses: dict[str, int] = {}  # of page-locked arrays
@@ -150,8 +151,8 @@ class Topology:
         layout, rows = self.layout, long_rows(self.side)
         self.segment_count, self.long_count = len(rows.segments), len(rows.longs)
         self._tables_at = self._parts.hold(
-            (self.kind, "tables", layout.cut.key), layout.shared_bytes, f"tables of {self._what}",
-            partial(upload_tables, self.device, self._prepare, self.side, layout, self.parts))
+            (self.kind, "tables", layout.cut.key, *layout.tables), layout.shared_bytes, f"tables of {self._what}",
+            partial(upload_tables, self.device, self._prepare, self.side, layout, self.parts, self._moving))
         if self.resident:
             self._edges.hold(uses, layout.cut.key)
         self._open_slots(streams)

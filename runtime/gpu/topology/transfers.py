@@ -9,6 +9,8 @@ rows only if an option requests the third method or selects the published formul
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,17 +30,23 @@ class Link:
         copied: bytes per second of copies.
         direct: bytes per second of direct reads of unaligned rows.
         touched: pages of host memory per second that random reads can touch.
+        page: seconds of the host to queue the copies, events and launch of a page, while earlier pages are copied.
     """
 
     start: float = 2.6e-6
     copied: float = 55.5e9
     direct: float = 36e9
     touched: float = 61e6
+    page: float = 0.0
+
+    def whole(self, nbytes: Any) -> Any:
+        """The seconds that each copied page of a superstep takes, for its size in bytes (a number or an array)."""
+        return np.maximum(self.page, self.start + nbytes / self.copied)
 
 
 HOST_PAGE = 4096  # bytes
 _GATHER = 200e-6  # seconds: additional time of a superstep over gathered rows
-_SORTING = 400e-6  # seconds: marking pages and sorting the queue by page, with the decision of the host
+_SORTING = 6.4e-3  # seconds by which the order of pages must be faster; measured: docs/internals/gpu-performance.md
 ROW_ENDS = 96  # average number of surplus bytes per row, as reads move whole lines of 128 bytes
 
 
@@ -154,7 +162,9 @@ class Packing:
         self.row, self.byte = self.row * factor ** 0.5, self.byte * factor ** 0.5
 
 
-def worth_copying(edges: int, vertices: int, edge_bytes: int, link: Link, packing: Packing | None = None) -> int:
+def worth_copying(
+    edges: int, vertices: int, edge_bytes: int, link: Link, packing: Packing | None = None, pages: int = 0
+) -> int:
     """The smallest number of active edges for which it saves time to find the needed pages and to sort the queue by
     page.
 
@@ -168,10 +178,12 @@ def worth_copying(edges: int, vertices: int, edge_bytes: int, link: Link, packin
         edge_bytes: bytes per edge.
         link: the cost of the link.
         packing: the speed at which the CPU gathers rows; None if it does not gather rows.
+        pages: the number of pages, for each of which a copy takes time of the host.
     """
     degree = max(1.0, edges / max(1, vertices))
     row = 1 / link.touched + (degree * edge_bytes + ROW_ENDS) / link.direct
-    rows = min(edges * edge_bytes / link.copied / row, _SORTING * link.touched)
+    copying = max(edges * edge_bytes / link.copied, pages * link.page)
+    rows = min(copying / row, _SORTING * link.touched)
     size = degree * edge_bytes
     packed = np.inf if packing is None else max(packing.seconds(1, size), size / link.copied)
     if packed < row:

@@ -60,6 +60,7 @@ class FullPasses:
         pointed: the lists over which passes along pointers pull.
         pages: the choices of how pages of a frontier are read.
         rates: the rates of the device.
+        moving: if the offsets move with windows of vertices, the address of memory for those of any page; otherwise 0.
     """
 
     counts_degrees: ClassVar[bool] = False
@@ -69,6 +70,7 @@ class FullPasses:
     pointed: GpuPointed = field(init=False)
     pages: PageChoice = field(init=False)
     rates: Rates = REFERENCE
+    moving: int = 0
     _parts: Resident | None = None
     _sides: Mapping[str, Side] = field(default_factory=dict)
     _choices: dict[str, Sequence[Choice]] = field(default_factory=dict)
@@ -132,11 +134,12 @@ class FullPasses:
                     kept.append(device.allocate(Arena.bytes(sizes), "the frontiers of loops"))
             taken = device.allocated()
             shares = share_memory(sides, uses, device.budget() - taken, machine.options.page_size, taken,
-                                  frozenset(uses) - read_by(machine.ways, machine.plan, machine.graph, machine.options))
+                                  frozenset(uses) - read_by(machine.ways, machine.plan, machine.graph, machine.options),
+                                  self.moving > 0)
             for kind, side in sides.items():
                 self.topologies[kind] = Topology(
                     device, machine.prepare, side, uses[kind], shares[kind], machine.options.page_size,
-                    machine.options.streams, self.rates.link, resident=self._parts)
+                    machine.options.streams, self.rates.link, resident=self._parts, moving=self.moving)
         finally:
             for buffer in kept:
                 device.free(buffer)
@@ -213,12 +216,14 @@ class FullPasses:
         self.finish(stage, 0, topology.long_count)
         return topology.edges
 
-    def sweep(self, stage: StageSpec, taken: Iterable[int] | None = None) -> Topology:
+    def sweep(
+        self, stage: StageSpec, taken: Iterable[int] | None = None, transfer: Transfer | None = None
+    ) -> Topology:
         """Queue the pages of a full pass; returns their topology. The sums of long vertices are not yet finished.
 
         Args:
             stage: the pass.
-            taken: yields the pages (see `Topology.sweep`); None for all pages.
+            taken, transfer: the pages (see `Topology.sweep`); None for all pages.
         """
         machine, gpu = self.machine, stage.gpu
         assert gpu is not None
@@ -227,7 +232,7 @@ class FullPasses:
         machine.state.set_word(SLOT_LONGS, topology.longs)
         frame = machine.frame
         topology.sweep(stage.name, lambda row, part, stream: self._page(stage, gpu, frame, row, part, stream),
-                       taken=taken)
+                       transfer, taken=taken)
         return topology
 
     def finish(self, stage: StageSpec, low: int, high: int) -> None:
@@ -293,7 +298,8 @@ class FullPasses:
         gathers = kind != (stage and stage.domain) and isinstance(topology.side, Adjacency)
         gathers = gathers and self.pages.gathers(self.machine.options.transfer)
         packed = Packing.by(available_threads()) if gathers else None
-        leave = worth_copying(topology.edges, topology.n, topology.edge_bytes(name), topology.link, packed)
+        leave = worth_copying(topology.edges, topology.n, topology.edge_bytes(name), topology.link, packed,
+                              topology.pages)
         return SparseTopology(
             rows, topology.pages, topology.offsets, topology.edges, topology.segments, topology.segment_count,
             topology.longs, topology.long_count, reading, leave if reading == "either" else NEVER)

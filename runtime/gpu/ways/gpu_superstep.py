@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from vlang.options import Options
 from vlang.runtime.engine.machine import Done, Loop, Start, Stats
 from vlang.runtime.gpu.topology.cut import long_rows
@@ -146,7 +144,7 @@ class GpuLoop:
         if start is None or not start.placed:
             for name in spec.sent:
                 machine.fill(spec.slot("sent", name), 0)
-            if active in machine.state.buffers:
+            if active in machine.state.dtypes:
                 machine.fill(active, 1)
         self._skipping: dict[str, NotifyPull] = {}
         if skips:
@@ -160,7 +158,7 @@ class GpuLoop:
         if relays(spec) and lists and all(one.in_rows for one in lists):
             self._relay = Relay(machine, spec, self._skipping, options.mode != "notify-pull")
         for name, sent in ({} if start is None else start.sent).items():
-            machine.device.upload(machine.pointer(spec.slot("sent", name)), np.ascontiguousarray(sent))
+            machine.put(spec.slot("sent", name), sent)
         self._done = 0
         self._edges = 0
         self._listed: list[NotifyPull] = []

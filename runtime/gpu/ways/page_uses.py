@@ -46,7 +46,7 @@ def _sharding(machine: GpuMachine, stage: StageSpec) -> Sharding | None:
     gpu, options = stage.gpu, machine.options
     assert gpu is not None
     assert stage.domain is not None
-    if not gpu.cell or options.kernel not in ("auto", "edge"):
+    if not gpu.cell or options.kernel not in ("auto", "edge") or machine.windowed:
         return None
     side = machine.side(stage.domain)
 

@@ -8,6 +8,7 @@ caches the file in free memory, and this cache does not count as memory of the p
 from __future__ import annotations
 
 import mmap
+import os
 import weakref
 from collections.abc import Iterator
 from contextlib import suppress
@@ -18,7 +19,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from vlang.runtime.storage.disk_arrays import DiskArray, DiskArrays
 
-__all__ = ["WINDOW", "Windows", "in_parts"]
+__all__ = ["WINDOW", "Windows", "in_parts", "writable_folder"]
 
 WINDOW = 1 << 18
 """The number of vertices that a pass over vertices processes before it releases their window."""
@@ -75,6 +76,12 @@ class Windows:
             if low < high and hasattr(mmap, "MADV_DONTNEED"):
                 with suppress(OSError):  # not fatal: the system reclaims the pages when memory is short
                     pages.madvise(mmap.MADV_DONTNEED, low, high - low)
+
+
+def writable_folder(path: str) -> Path | None:
+    """The folder of a page file if arrays can be kept in files there, else None; `path` is "" for pages in memory."""
+    folder = os.path.dirname(path)
+    return Path(path).parent if folder and os.access(folder, os.W_OK) else None
 
 
 def in_parts(windows: Windows | None, array: NDArray[Any]) -> Iterator[NDArray[Any]]:

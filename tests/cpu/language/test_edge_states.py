@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import gc
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import vlang
+from tests.checkpoints.test_points import Stopped, stopped_after, written_at_once
+from tests.cpu.compare import in_order
 from tests.reference.cases import simple_graph
 from tests.reference.graphs import RefGraph, family, ref_graph, to_graph
 from tests.reference.interpreter import run
 from vlang import BindError, GraphError
+from vlang.api.running.memory import need_on
+from vlang.options import Options
+from vlang.runtime.cpu.passes.edge_costs import MEASURED_FROM, costs_of
+from vlang.runtime.storage.available import in_bytes
+from vlang.runtime.storage.ledger import budget, ledger
 from vlang.syntax.parser import parse_tree
 
 # Messages without the part that came from the receiver, values that are read before and after a write, conditions,
@@ -81,17 +90,11 @@ _PROGRAMS = {name: vlang.compile(text) for name, text in _TEXTS.items()}
 _TREES = {name: parse_tree(text, name) for name, text in _TEXTS.items()}
 
 
-def _in_order(graph: RefGraph) -> Any:
-    """The stored edges in the order of results: by head, then tail, then the order of the input."""
-    numbers = graph.ordinals(graph.dst, graph.src, np.arange(graph.m))
-    return np.lexsort((numbers, graph.src, graph.dst))
-
-
 def _same(name: str, graph: RefGraph, **options: Any) -> None:
     """Compare a run with the interpreter: fields, edge states, their ends and the supersteps."""
     expected = run(_TREES[name], graph, {})
     result = _PROGRAMS[name](to_graph(graph), options=options)
-    order = _in_order(graph)
+    order = in_order(graph)
     for field, values in expected.fields.items():
         np.testing.assert_allclose(result[field], values, rtol=1e-5, atol=1e-6, err_msg=f"{field} of {graph}")
     for state, values in expected.edges.items():
@@ -143,6 +146,29 @@ def test_bits_do_not_depend_on_threads_and_pages() -> None:
         np.testing.assert_array_equal(first.view(np.uint32), other.view(np.uint32))
 
 
+@pytest.mark.parametrize("name", ["symmetric", "directed", "triangles"])
+def test_a_run_goes_on_from_every_checkpoint(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run in parts of one superstep, each with other threads and pages, has the bits of a run in one piece."""
+    written_at_once(monkeypatch)
+    program, graph = _PROGRAMS[name], to_graph(simple_graph(family("rmat", False), False))
+    want, part = program(graph), 0
+    while True:
+        more = {"threads": 1 + part % 3, "page_size": (64, 4096)[part % 2]}
+        try:
+            result = program(graph, options={**more, "checkpoint": tmp_path, "every": 0,
+                                             "progress": stopped_after(2) if part < 9 else None})
+        except Stopped:
+            part += 1
+            continue
+        break
+    assert part > 1
+    assert result.resumed
+    for field in want.fields:
+        np.testing.assert_array_equal(result[field], want[field])
+    for state, values in want.edge_states.items():
+        np.testing.assert_array_equal(result.edge_states[state], values)
+
+
 def test_a_directed_graph_with_all_opposite_edges_is_enough() -> None:
     edges = [(0, 1), (1, 0), (1, 0), (0, 1), (2, 2), (2, 1), (1, 2)]
     _same("symmetric", ref_graph(4, edges, weight=np.arange(7) + 1.0))
@@ -161,7 +187,6 @@ def test_an_edge_without_an_opposite_edge_is_an_error_with_the_line() -> None:
     ({"device": "gpu"}, "GPUs do not keep edge states: leave out device, or write device=\"cpu\""),
     ({"device": "gpus"}, "GPUs do not keep edge states: leave out device, or write device=\"cpu\""),
     ({"cluster": 2}, "run it on one machine: leave out cluster"),
-    ({"checkpoint": "folder"}, "checkpoints save fields of vertices only: leave out checkpoint"),
     ({"on_interrupt": "write"}, "partial results have fields of vertices only: leave out on_interrupt"),
     ({"chaos": 7}, "chaos takes the edges of a vertex in another order than their values: leave out chaos"),
     ({"trap": True}, "trap mode watches fields of vertices only: leave out trap"),
@@ -181,6 +206,23 @@ def test_page_files_and_changes_refuse_edge_states(tmp_path: Any) -> None:
     result = _PROGRAMS["directed"](graph)
     with pytest.raises(vlang.ResumeError):
         _PROGRAMS["directed"].resume(result, added=[(2, 3)])
+
+
+@pytest.mark.parametrize("name", ["symmetric", "directed", "triangles"])
+def test_the_need_is_what_the_ledger_counts(name: str) -> None:
+    """The arrays of edge states, the opposite edges and the lists of neighbours, up to a tenth."""
+    costs_of(MEASURED_FROM)  # the measurement, done once on a machine, needs memory of its own
+    program = _PROGRAMS[name]
+    program(vlang.Graph.read("grid:9x9", weights="1..64"), rounds=1)  # compile the kernels
+    gc.collect()
+    with budget(2 << 30):
+        before = ledger.used
+        graph = vlang.Graph.read("grid:300x500", weights="1..64")
+        need = need_on(program.plan(frozenset(graph.columns)), graph.shape(), Options(threads=2), graph)
+        program(graph, rounds=1, threads=2)
+        counted = ledger.peak - before
+    assert 0.9 * counted <= need.peak + need.optional, (in_bytes(counted), str(need))
+    assert need.peak <= 1.1 * counted + (1 << 20), (in_bytes(counted), str(need))
 
 
 def test_explain_says_where_edge_states_are_and_why_no_freedom_is_granted() -> None:

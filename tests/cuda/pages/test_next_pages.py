@@ -136,8 +136,12 @@ def test_when_copying_pays() -> None:
     link = Link(start=2e-6, copied=50e9, direct=25e9, touched=50e6)
     # A row of 16 edges takes 20 + 6.4 ns directly; its share of a copy takes 1.28 ns.
     assert worth_copying(160_000, 10_000, 4, link) == pytest.approx(160_000 * 1.28 / 26.4, rel=1e-3)
-    # Sorting 20,000 rows by page takes as long as the 20 ns by which each of them is read faster after it.
-    assert worth_copying(16_000_000, 1_000_000, 4, link) == pytest.approx(16 * 20_000, rel=1e-3)
+    # Supersteps over pages take as long as the 20 ns by which each of 320,000 rows is read faster in page order.
+    assert worth_copying(1_600_000_000, 100_000_000, 4, link) == pytest.approx(16 * 320_000, rel=1e-3)
+    # 10 us of the host for each of 64 pages are 50 times the time of their copies.
+    slow = Link(start=2e-6, copied=50e9, direct=25e9, touched=50e6, page=10e-6)
+    assert worth_copying(160_000, 10_000, 4, slow, pages=64) == pytest.approx(50 * 160_000 * 1.28 / 26.4, rel=1e-3)
+    assert slow.whole(np.array([100_000, 1_000_000])) == pytest.approx([10e-6, 22e-6])
     assert worth_copying(0, 5, 4, link) == 1
 
 

@@ -68,7 +68,7 @@ def test_the_device_chooses_as_the_host() -> None:
     visits = samples.Visits(EmulatedDevice(7), samples.adjacency_of(samples.hub_graph(rng)))
     topology = samples.streamed(visits, 4)
     edges = np.diff(topology.layout.cut.starts)
-    none, link, seen = np.zeros(len(edges), bool), Link(), set()
+    none, link, seen = np.zeros(len(edges), bool), Link(page=3e-6), set()
     cases = [(published, readable, packing) for published in (True, False) for readable in (True, False)
              for packing in (None, Packing(1e-9, 1e-11), Packing(1e-7, 1e-9))]
     for published, readable, packing in 3 * cases:

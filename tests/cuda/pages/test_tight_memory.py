@@ -39,4 +39,4 @@ def test_a_state_that_does_not_fit_is_refused_with_its_whole_need() -> None:
     said = "the vertex state of pagerank takes .* KiB of GPU memory for 2,048 vertices"
     with stand_in("gpu", lambda _, memory: EmulatedDevice(memory=memory or 1 << 28)), \
             pytest.raises(OutOfMemory, match=said):
-        load("pagerank")(Graph.read("kron:11"), device="gpu", gpu_memory=20_000)
+        load("pagerank")(Graph.read("kron:11"), device="gpu", gpu_memory=7_000)

@@ -295,8 +295,9 @@ def _begin(folder: StateFolder, plan: Plan, machine: Restorable, n: int, key: Ke
 
 def _loaded(folder: StateFolder, plan: Plan, machine: Restorable, n: int, one: Generation) -> Saved:
     assert one.file is not None
+    edges = len(machine.share(f"edges:{plan.states[0].name}")) if plan.states else 0
     try:
-        return loaded(plan, n, one.file, machine.windows)
+        return loaded(plan, n, one.file, machine.windows, edges)
     except ValueError as error:
         raise folder.refused(one.name, str(error)) from None
     except OSError as error:

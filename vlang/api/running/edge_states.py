@@ -48,8 +48,6 @@ def _elsewhere(options: Options) -> str:
         return "run it on one machine: leave out cluster"
     if options.device not in ("cpu", "auto"):
         return "GPUs do not keep edge states: leave out device, or write device=\"cpu\""
-    if options.checkpoint is not None:
-        return "checkpoints save fields of vertices only: leave out checkpoint"
     if options.on_interrupt != "stop":
         return "partial results have fields of vertices only: leave out on_interrupt"
     if options.chaos is not None:

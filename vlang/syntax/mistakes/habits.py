@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from vlang.records import dataclass
 from vlang.syntax.mistakes.more_habits import MORE, MORE_WITH_MARKS
+from vlang.syntax.mistakes.queries import QUERIES
 from vlang.syntax.mistakes.rows import Row, row
 
 __all__ = ["Habit", "habit_of", "habit_with_marks"]
@@ -74,9 +75,6 @@ _ROWS = (
     row(r"apply (.+) = (.+?) if ((?:(?! else ).)+)", "`if` in a value needs `else`",
          "the value where the condition does not hold:", r"apply \1 = \2 if \3 else \1"),
     row(r"(?:apply )?(NAME)(?:\+\+|--)", "there is no `++` or `--`", "add 1:", r"apply \1 += 1"),
-    row(r"(.*) is not none(.*)", "`is not` is written `!=`", "`none` is compared like other vertices:",
-         r"\1 != none\2"),
-    row(r"(.*) is none(.*)", "`is` is written `==`", "`none` is compared like other vertices:", r"\1 == none\2"),
     row(r"(.*?)(self|NAME) in [\[(](NAME), (NAME)[\])](.*)", "`in` needs a parameter of type `vertices`",
          "single vertices are compared:", r"\1(\2 == \3 or \2 == \4)\5"),
     row(r"(.*) in [\[({].*", "`in` needs a parameter of type `vertices`",
@@ -224,7 +222,7 @@ _WITH_MARKS = (
 
 def habit_of(line: str) -> Habit | None:
     """The habit whose pattern matches a whole line of text; None if no pattern matches."""
-    return _matched((*MORE, *_ROWS), line)
+    return _matched((*QUERIES, *MORE, *_ROWS), line)
 
 
 def habit_with_marks(line: str) -> Habit | None:

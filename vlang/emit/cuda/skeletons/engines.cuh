@@ -27,14 +27,17 @@ __device__ __forceinline__ void choose_published(u64* marks, const u64* starts, 
 // Chooses by measured rates, which are bits of f64. start: seconds until a copy starts. copied, direct: bytes per second
 // of copies and of reads in place. touched: pages of host memory per second that reads can touch; 0 if kernels cannot
 // read them. row, byte: seconds of the CPU to gather a row and a byte; infinite if it does not gather.
+// queued: seconds of the host for each page that is copied.
 __device__ __forceinline__ void choose_measured(u64* marks, const u64* starts, u64 pages, u64 edge_bytes, u64 start,
-                                                u64 copied, u64 direct, u64 touched, u64 row, u64 byte) {
+                                                u64 copied, u64 direct, u64 touched, u64 row, u64 byte,
+                                                u64 queued) {
   const auto rate = [](u64 bits) { return __longlong_as_double(i64(bits)); };
   for (u64 page = thread_number(); page < pages; page += thread_count()) {
     u64* mine = marks + MARK_WORDS * page;
     const u64 bytes = (starts[page + 1] - starts[page]) * edge_bytes, ranges = mine[0], active = mine[1] * edge_bytes;
     const u64 most = bytes / HOST_PAGE + 1;
-    const f64 whole = rate(start) + f64(bytes) / rate(copied);
+    const f64 copy = rate(start) + f64(bytes) / rate(copied);
+    const f64 whole = copy > rate(queued) ? copy : rate(queued);
     const f64 in_place = f64(ranges < most ? ranges : most) / rate(touched) +
                          f64(active + ranges * ROW_ENDS) / rate(direct);
     const f64 gathered = f64(ranges) * rate(row) + f64(active) * rate(byte);

@@ -1,0 +1,235 @@
+"""Shortcuts in numba, in force while a kernel is compiled. None of them changes the object code.
+
+numba repeats much work for each function, operator and statement. Each shortcut replaces one function of numba by one
+that has the same result for kernel text. `tests/devices/test_compile_numba.py` compares the object code with that of an
+unchanged numba.
+
+- For every operator, type inference first tries the rules of NumPy arrays, which refuse operands that are no arrays.
+- For each rule that fails, it formats an error message in colour, although one of the next rules succeeds.
+- It finds the type of an operation, such as i64 + i64, anew for each place, and whether the operation has an attribute
+  `__call__`.
+- For each statement, it enters a generator that adds the place to the message of an error.
+- Before each function, it looks through 20 modules for new rules.
+- It reports to listeners whenever a lock is taken. The locks of the compiler are taken for every call of LLVM.
+- For each use of an operation, it inspects the parameters of the function that writes its code.
+- For each variable, it asks LLVM for a size that only information for debuggers needs.
+- When it loads its functions on arrays, it loads scipy.linalg, to see that there is a BLAS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from importlib.util import find_spec
+from types import BuiltinFunctionType
+from typing import Any
+
+from numba import types
+from numba.core import base, errors, event, ir, lowering, typeinfer, utils
+from numba.core.cgutils import alloca_once
+from numba.core.debuginfo import DummyDIBuilder
+from numba.core.targetconfig import TargetConfig
+from numba.core.types.functions import BaseFunction
+from numba.core.typing import context
+from numba.core.typing.npydecl import NumpyRulesArrayOperator
+from numba.np import linalg
+
+__all__ = ["shortcuts"]
+
+_of_arrays = NumpyRulesArrayOperator.generic
+
+
+def _of_arrays_only(self: Any, args: Any, kws: Any) -> Any:
+    """The rule of an operator on arrays. Without an array it does not apply; numba's own rule finds that out late."""
+    given = [arg.type if isinstance(arg, types.Optional) else arg for arg in args]
+    return _of_arrays(self, args, kws) if any(isinstance(arg, types.ArrayCompatible) for arg in given) else None
+
+
+def _plain(self: Any, message: str, color: str | None = None, style: str | None = None) -> str:
+    return message
+
+
+_PLAIN_TYPES = (types.Number, types.Boolean, types.CPointer, types.IntegerLiteral, types.BooleanLiteral)
+_OPERATIONS = (BuiltinFunctionType, type, types.Number)  # such as operator.add, bool and i64
+_call_type = BaseFunction.get_call_type
+_known_calls: dict[Any, Any] = {}
+
+
+def _known_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
+    """The signature of a call. For an operator on numbers and pointers, it is found once.
+
+    Operations that numba compiles from Python text, such as `min`, depend on the options of the caller.
+    """
+    operation = self.typing_key
+    if kws or not isinstance(operation, _OPERATIONS) or not all(isinstance(arg, _PLAIN_TYPES) for arg in args):
+        return _call_type(self, context, args, kws)
+    key = context, operation, tuple(self.templates), tuple(args)
+    if key in _known_calls:
+        known = _known_calls[key]
+        self._impl_keys[known.args] = operation
+        return known
+    signature = _call_type(self, context, args, kws)
+    if signature is not None and self._impl_keys[signature.args] is operation:
+        _known_calls[key] = signature
+    return signature
+
+
+_refreshes = {base.BaseContext: base.BaseContext.refresh, context.BaseContext: context.BaseContext.refresh}
+_refreshed: dict[Any, int] = {}
+
+
+def _registered(one: Any) -> int:
+    """The number of rules in all registries of a context."""
+    return sum(len(getattr(registry, kind)) for registry, loader in one._registries.items()
+               for kind in loader.registry_items)  # fmt: skip
+
+
+def _refresher(kind: Any) -> Any:
+    """`refresh` of a context, for a context whose registries have got new rules."""
+
+    def refresh(self: Any) -> None:
+        if _refreshed.get(self) != _registered(self):
+            _refreshes[kind](self)
+            _refreshed[self] = _registered(self)
+
+    return refresh
+
+
+_LOCKS = ("numba:compiler_lock", "numba:llvm_lock")
+_start, _end = event.start_event, event.end_event
+
+
+def _start_event(kind: str, data: Any = None) -> None:
+    if kind not in _LOCKS:
+        _start(kind, data)
+
+
+def _end_event(kind: str, data: Any = None, exc_details: Any = None) -> None:
+    if kind not in _LOCKS:
+        _end(kind, data, exc_details)
+
+
+_alloca = lowering.Lower.alloca_lltype
+
+
+def _plain_alloca(self: Any, name: str, lltype: Any, datamodel: Any = None) -> Any:
+    """Reserve stack memory for a variable."""
+    if isinstance(self.debuginfo, DummyDIBuilder):
+        return alloca_once(self.builder, lltype, name=name, zfill=False)
+    return _alloca(self, name, lltype, datamodel)
+
+
+def _values(self: Any) -> dict[str, Any]:
+    """The values of all options, without a call of a property for each."""
+    given = self._values
+    return {name: given.get(name, option.default) for name, option in self.options.items()}
+
+
+_attribute = context.BaseContext.resolve_getattr
+
+
+def _known_attribute(self: Any, kind: Any, name: str) -> Any:
+    """The type of an attribute. Functions have no attribute `__call__`."""
+    return None if name == "__call__" and isinstance(kind, (BaseFunction, types.Dispatcher)) else _attribute(
+        self, kind, name)  # fmt: skip
+
+
+_LEAVES = frozenset((ir.Loc, str, int, bool, type(None), BuiltinFunctionType))
+
+
+def _variables(self: Any, value: Any) -> list[Any]:
+    """The variables in the value of a field of a statement, in order."""
+    found: list[Any] = []
+    _collect(value, found)
+    return found
+
+
+def _collect(value: Any, found: list[Any]) -> None:
+    kind = type(value)
+    if kind is ir.Var:
+        found.append(value)
+    elif kind in _LEAVES:
+        return
+    elif kind is dict:
+        for item in value.values():
+            _collect(item, found)
+    elif isinstance(value, ir.Var):
+        found.append(value)
+    elif isinstance(value, ir.Inst):
+        found += value.list_vars()
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            _collect(item, found)
+    elif isinstance(value, dict):
+        for item in value.values():
+            _collect(item, found)
+
+
+_context_of_errors: Any = lowering.new_error_context
+
+
+class _ErrorContext:
+    """`new_error_context` of numba without a generator: the place is added to the message if there is an error."""
+
+    __slots__ = ("_args", "_kwargs", "_text")
+
+    def __init__(self, text: str, *args: Any, **kwargs: Any) -> None:
+        self._text, self._args, self._kwargs = text, args, kwargs
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, errors.NumbaError):
+            with _context_of_errors(self._text, *self._args, **self._kwargs):
+                raise error
+
+
+def _load_array_functions() -> None:
+    """Load numba's functions on arrays without scipy.linalg, which takes 0.15 s. Products of matrices load it later."""
+    if find_spec("scipy") is None:
+        return
+    ask = linalg.ensure_blas
+    linalg.ensure_blas = lambda: None
+    try:
+        from numba.np import arraymath  # start-up: after the change
+    finally:
+        linalg.ensure_blas = ask
+    arraymath.ensure_blas = ask
+
+
+_load_array_functions()
+
+_Colours: Any = type(errors.termcolor())
+
+_SHORTCUTS: tuple[tuple[Any, str, Any], ...] = (
+    (NumpyRulesArrayOperator, "generic", _of_arrays_only),
+    (BaseFunction, "get_call_type", _known_call_type),
+    (base.BaseContext, "refresh", _refresher(base.BaseContext)),
+    (context.BaseContext, "refresh", _refresher(context.BaseContext)),
+    (event, "start_event", _start_event),
+    (event, "end_event", _end_event),
+    (utils, "pysignature", lru_cache(maxsize=1024)(utils.pysignature)),
+    (lowering.Lower, "alloca_lltype", _plain_alloca),
+    (TargetConfig, "values", _values),
+    (ir.Inst, "_rec_list_vars", _variables),
+    (context.BaseContext, "resolve_getattr", _known_attribute),
+    *((module, "new_error_context", _ErrorContext) for module in (lowering, typeinfer)),
+    *([(_Colours, "_markup", _plain)] if hasattr(_Colours, "_markup") else []),  # messages are plain without colorama
+)
+"""The owner of a function of numba, its name, and the function that replaces it."""
+
+_ORIGINALS = tuple((owner, name, getattr(owner, name)) for owner, name, _ in _SHORTCUTS)
+
+
+@contextmanager
+def shortcuts() -> Iterator[None]:
+    """Use the shortcuts of this module in numba. Callers hold the lock of `vlang.runtime.compile.objects`."""
+    for owner, name, replacement in _SHORTCUTS:
+        setattr(owner, name, replacement)
+    try:
+        yield
+    finally:
+        for owner, name, original in _ORIGINALS:
+            setattr(owner, name, original)
