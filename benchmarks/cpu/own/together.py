@@ -25,7 +25,7 @@ RUNS = {"ppr": 16, "php": 16, "bfs": 64}
 """The number of runs of each program: personalised PageRank, a program with an edge column, and searches."""
 
 
-def _seconds(work: Callable[[], Any]) -> float:
+def _seconds(work: Callable[[], object]) -> float:
     begin = time.process_time()
     work()
     return time.process_time() - begin
@@ -57,7 +57,8 @@ def main(turns: int, names: list[str]) -> None:
             chosen = np.random.default_rng(1).choice(ids, runs).tolist()
             series = {"seeds": [[one] for one in chosen]} if known == "ppr" else {"source": chosen}
             said = _together(program, used, series)
-            ways = [partial(_alone, program, used, series), partial(_together, program, used, series)]
+            ways: list[Callable[[], object]] = [
+                partial(_alone, program, used, series), partial(_together, program, used, series)]
             taken = [[_seconds(way) for way in ways] for _ in range(turns + 1)][1:]
             alone, shared = (statistics.median(column) for column in zip(*taken))
             print(f"{name:17} {graph.m / graph.n:5.1f} edges a vertex  {known:4} {runs}  alone {alone:.3f} s  together "
