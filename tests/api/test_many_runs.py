@@ -108,6 +108,7 @@ def test_a_list_where_a_run_takes_one_value(given: dict[str, Any], message: str)
 def every_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let runs on small graphs share their reads, too."""
     monkeypatch.setattr(together, "_FEWEST", 0)
+    monkeypatch.setattr(together, "_FEWEST_SEARCHED", 0)
     monkeypatch.setattr(together, "_DENSE", 0)
 
 

@@ -83,9 +83,9 @@ class ReachRoom:
         self._key = _key(threads, narrow)
 
     @property
-    def marks(self) -> NDArray[np.generic]:
+    def marks(self) -> NDArray[np.uint64]:
         """The bitmaps of the workers, one after the other, all zero between two supersteps."""
-        return self._others[REACH_MARKS]
+        return self._others[REACH_MARKS].view(np.uint64)
 
     @staticmethod
     def taken(n: int, out: Adjacency, into: Adjacency, threads: int, narrow: int) -> ReachRoom:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["alone_because", "most_together", "run_together"]
 
 _FEWEST = 1 << 17  # edges of a graph below which taking turns takes longer than it saves
+_FEWEST_SEARCHED = 4_000_000  # the same for searches, which read few edges by themselves
 _DENSE = 16  # edges of a vertex below which the passes over vertices, which are not shared, are most of the time
 _FREE = frozenset({"threads", "max_rounds", "precision", "derive", "deterministic"})
 """Options with which runs may go together, whatever their values."""
@@ -60,8 +61,9 @@ def alone_because(program: Program, calls: Sequence[Call]) -> str:
         return f"these are fewer than {LEAST} runs"
     if graph.stored is not None:
         return "the edges are on disk"
-    if graph.m < max(_FEWEST, _DENSE * graph.n):
-        return f"the graph has fewer than {_FEWEST:,} edges, or than {_DENSE} times as many as vertices"
+    fewest = _FEWEST_SEARCHED if _searches(program, call) else _FEWEST
+    if graph.m < max(fewest, _DENSE * graph.n):
+        return f"the graph has fewer than {fewest:,} edges, or than {_DENSE} times as many as vertices"
     if any(set(one.fields) != set(call.fields) or one.graph is not graph for one in calls):
         return "they are given different fields"
     loops = _plan_of(program, call).loops
