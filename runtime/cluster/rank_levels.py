@@ -25,7 +25,7 @@ class RankSweep(ListedSweep):
         assert isinstance(passes, ClusterPasses)
         chosen = chosen.copy()
         chosen[: passes.numbers.low] = chosen[passes.numbers.high :] = False
-        made = LastLevels.of(values, chosen, None)
+        made = LastLevels.of(values, chosen, None, passes.cpu)
         own = made.levels
         every = np.unique(np.concatenate(gathered(passes.transport, own.values, "levels of a sweep")))
         starts = _starts(own, every)

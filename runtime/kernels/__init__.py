@@ -7,8 +7,9 @@ from pathlib import Path
 
 from vlang.runtime.compile.objects import Kernels, load_kernels
 
-__all__ = ["FIRST_NEEDED", "crew_kernels", "frontier_kernels", "mirror_kernels", "paged_frontier_kernels",
-           "play_kernels", "queue_kernels", "search_kernels", "thin_kernels", "together_kernels"]
+__all__ = ["FIRST_NEEDED", "crew_kernels", "frontier_kernels", "level_kernels", "mirror_kernels",
+           "paged_frontier_kernels", "play_kernels", "queue_kernels", "search_kernels", "thin_kernels",
+           "together_kernels"]
 
 FIRST_NEEDED = ("split_flags", "reached", "notify_vertices", "list_tasks", "long_vertices")
 """The kernels that every loop with notify-pull launches, for any graph and any fields."""
@@ -110,6 +111,18 @@ def together_kernels(bits: int) -> Kernels:
     """The kernel that lays values of `bits` bits of several runs side by side."""
     text = (Path(__file__).parent / "together.py").read_text(encoding="utf-8").replace("u32", f"u{bits}")
     return load_kernels(text, {f"weave_u{bits}": f"void(u64*, i64, u{bits}*, i64*, i64, i64*)"})
+
+
+@cache
+def level_kernels(dtype: str) -> Kernels:
+    """The kernels that sort vertices by level; `dtype` is the type of the levels, a key of DTYPES."""
+    text = (Path(__file__).parent / "levels.py").read_text(encoding="utf-8")
+    given, tasks = f"{dtype}*, u8*", "i64*, i64, i64*"
+    return load_kernels(text, {
+        "bounds": f"void({given}, {tasks}, i64*)",
+        "sizes": f"void({given}, i64, i64, {tasks}, i64*)",
+        "place": f"void({given}, i64, i64, {tasks}, i64*, u32*)",
+    })
 
 
 @cache

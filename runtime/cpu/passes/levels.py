@@ -11,12 +11,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.records import dataclass
+from vlang.runtime.cpu.crew.launch import Cpu
+from vlang.runtime.cpu.passes.level_sort import sort_by_level
 from vlang.runtime.cpu.passes.lists import Lists
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.passes.script import ManyTasks, Script, level_long_tasks, level_tasks, listed_tasks, row_kernel
@@ -29,7 +32,6 @@ __all__ = ["LastLevels", "LevelLists", "Levels", "ListedSweep"]
 
 _MOST_LEVELS = 1024  # the maximum number of levels in one call, as a call cannot be interrupted
 _MOST_VERTICES = 1 << 20  # the maximum number of vertices in one call, unless its first level has more
-_NARROW = 1 << 16  # numpy sorts 16-bit integers by radix sort, which is faster than by comparisons
 
 
 @dataclass(frozen=True)
@@ -46,27 +48,20 @@ class Levels:
     order: NDArray[np.uint32]
     starts: NDArray[np.int64]
 
-    @staticmethod
-    def of(values: NDArray[Any], chosen: NDArray[np.bool_]) -> Levels:
-        """Sort the chosen vertices by their values. `values` is array[n], `chosen` is bool[n]."""
-        vertices = np.flatnonzero(chosen).astype(np.uint32)
-        found = values[vertices]
-        least = int(found.min()) if len(found) else 0
-        if len(found) and int(found.max()) - least < _NARROW:
-            order = np.argsort((found - found.dtype.type(least)).astype(np.uint16), kind="stable")
-        else:
-            order = np.argsort(found, kind="stable")
-        ordered = found[order]
-        first = np.concatenate([np.ones(min(1, len(ordered)), np.bool_), ordered[1:] != ordered[:-1]])
-        begins = np.flatnonzero(first)
-        return Levels(ordered[begins], vertices[order], np.append(begins, len(ordered)).astype(np.int64))
-
-    def _among(self, table: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """For each entry of `order`, whether a given list of vertices contains the entry; bool array."""
-        marks = np.zeros(max(int(self.order.max(initial=0)), int(table.max(initial=0))) + 1, np.bool_)
-        marks[table] = True
-        found: NDArray[np.bool_] = marks[self.order]
-        return found
+    def _where(self, table: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The indices of the entries of `order` that are in `table`, an increasing list of vertices."""
+        if len(self.values) * len(table) > len(self.order):  # more searches than entries
+            marks = np.zeros(max(int(self.order.max(initial=0)), int(table.max(initial=0))) + 1, np.bool_)
+            marks[table] = True
+            return np.flatnonzero(marks[self.order])
+        found = []
+        for begin, end in pairwise(self.starts.tolist()):
+            level = self.order[begin:end]
+            at = np.searchsorted(level, table.astype(np.uint32))
+            there = at < len(level)
+            there[there] = level[at[there]] == table[there]
+            found.append(begin + at[there])
+        return np.concatenate(found) if found else np.zeros(0, np.int64)
 
     def lists(self, pages: PageCuts | None) -> LevelLists:
         """The lists of all levels, with separate lists for vertices that are long in `pages`.
@@ -74,7 +69,7 @@ class Levels:
         If `pages` is None, all vertices count as short.
         """
         table = np.zeros(0, np.int64) if pages is None else pages.longs[:, 0]
-        where = np.flatnonzero(self._among(table)) if len(table) else np.zeros(0, np.int64)
+        where = self._where(table) if len(table) else np.zeros(0, np.int64)
         before = np.searchsorted(where, self.starts)
         short, vertices = (np.delete(self.order, where) if len(where) else self.order), self.order[where]
         long = np.searchsorted(table, vertices).astype(np.uint32)
@@ -135,14 +130,18 @@ class LastLevels:
     lists: dict[int, LevelLists] = field(default_factory=dict)
 
     @staticmethod
-    def of(values: NDArray[Any], chosen: NDArray[np.bool_], last: LastLevels | None) -> LastLevels:
+    def of(values: NDArray[Any], chosen: NDArray[np.bool_], last: LastLevels | None, cpu: Cpu) -> LastLevels:
         """Return the levels of the current values.
 
-        Returns `last` if the values and the chosen vertices have not changed.
+        Args:
+            values: array[n], the current values of the field.
+            chosen: bool[n], the vertices that take part.
+            last: the levels of the last sweep, which are returned if values and chosen vertices have not changed.
+            cpu: sorts the vertices.
         """
         if last is not None and np.array_equal(last.chosen, chosen) and np.array_equal(last.values, values):
             return last
-        return LastLevels(values.copy(), chosen, Levels.of(values, chosen))
+        return LastLevels(values.copy(), chosen, Levels(*sort_by_level(values, chosen, cpu)))
 
 
 class ListedSweep:
@@ -169,8 +168,8 @@ class ListedSweep:
         self._together = all(self._plain(step) for step in spec.steps) and passes.freedoms.levels_together()
 
     def found(self, values: NDArray[Any], chosen: NDArray[np.bool_], last: LastLevels | None) -> LastLevels:
-        """The levels of the current values; arguments as for `LastLevels.of`."""
-        return LastLevels.of(values, chosen, last)
+        """The levels of the current values; as of `LastLevels.of`."""
+        return LastLevels.of(values, chosen, last, self._passes.cpu)
 
     @property
     def levels(self) -> Sequence[int]:

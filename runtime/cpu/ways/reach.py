@@ -178,7 +178,7 @@ class ReachLoop(FrontierLoop):
     # ------------------------------------------------------------------------------------------------ supersteps
     def _start(self) -> None:
         self._free.took("Z")
-        self._launch("start", self._words, self._words, 0)
+        self._launch("start", self._words, self._sizes[0], 0)
         if self._start_flags is None:
             self._found()
         else:

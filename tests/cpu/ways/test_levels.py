@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -9,7 +12,8 @@ from tests.cpu.compare import case_of, engine_run, same_bits
 from tests.reference.graph import RefGraph
 from tests.reference.graphs import ref_graph
 from vlang import Program, Result, compile, load
-from vlang.runtime.cpu.passes import levels
+from vlang.runtime.cpu.crew.launch import Cpu
+from vlang.runtime.cpu.passes import level_sort, levels
 from vlang.runtime.cpu.passes.freedoms import Freedoms
 
 # Passes whose senders are the vertices of another level, or all vertices; fields of several widths with two buffers.
@@ -94,3 +98,28 @@ def test_a_sweep_takes_few_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     result = engine_run(load("betweenness"), case_of(path, sources=np.array([0], np.uint32)))
     assert np.asarray(result["score"]).tolist() == [0.0, *(float(2999 - k) for k in range(1, 2999)), 0.0]
     assert sorted(calls) == sorted([0, 1025, 2050] * 2)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_threads_sort_as_numpy_does(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(seed)
+    n, lowest = 70_000, (0, -3, 5, np.iinfo(np.int32).min + 1)[seed]
+    values = (lowest + rng.integers(0, (7, 300, 1, 40)[seed], n)).astype(np.int32)
+    chosen = rng.random(n) < (1.0, 0.5, 0.01, 0.0)[seed]
+    by_threads = [level_sort.sort_by_level(values, chosen, Cpu(threads)) for threads in (1, 3)]
+    monkeypatch.setattr(level_sort, "_LARGE", n + 1)
+    for found, wanted in zip(by_threads, [level_sort.sort_by_level(values, chosen, Cpu(1))] * 2):
+        for k, one in enumerate(found):
+            assert one.dtype == wanted[k].dtype
+            assert one.tolist() == wanted[k].tolist()
+
+
+def test_the_entries_of_long_vertices() -> None:
+    rng = np.random.default_rng(9)
+    values, table = rng.integers(0, 5, 1000), np.array([0, 7, 400, 999])
+    made = levels.Levels(*level_sort.sort_by_level(values, rng.random(1000) < 0.7, Cpu(1)))
+    for some in (table, np.arange(1000)):  # few searches, and marks
+        wanted = np.flatnonzero(np.isin(made.order, some))
+        cuts: Any = SimpleNamespace(longs=np.stack([some, some], axis=1))
+        assert made.lists(cuts).long_vertices.tolist() == made.order[wanted].tolist()
+        assert made.lists(cuts).short.tolist() == np.delete(made.order, wanted).tolist()
