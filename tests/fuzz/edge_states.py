@@ -161,11 +161,14 @@ class _Writer:
                  f"{least}({body} for {domain}{cond}, default = 2)": "n", f"any({test} for {domain}{cond})": "marked",
                  f"{least}(({body}, u) for {domain}{cond}, default = (1, none))[0]": "n"}
         if at == "edge":
+            triangles, self.triangles = self.triangles, False  # not in a gather by groups
             key = f"({self.one('u.n', 'weight', self.state('int', 'edge') or 'u.outdegree')}) % 3"
+            group = self.integer(at, 0)
+            self.triangles = triangles
             forms |= {f"{least}({self.real(at)} for {domain}{cond}, default = x)": "x",
                       f"{self.one('mode', 'median')}(({body}) % 5 for {domain}{cond}, default = 1)": "n",
                       f"count(true for {domain}{cond} by c = {key})": "n",
-                      f"max((sum({self.integer(at, 0)} for u) % 9, c) for {domain}{cond} by c = {key}, "
+                      f"max((sum({group} for u) % 9, c) for {domain}{cond} by c = {key}, "
                       "default = (0, 0))[1]": "n"}
         form = self.draw(st.sampled_from(sorted(forms)))
         target, item = forms[form], ""
