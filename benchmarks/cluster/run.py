@@ -5,7 +5,9 @@ many threads as there are ranks, ranks with one thread each under mpiexec, and a
 has PageRank and search only, and is left out if its compiler mpicxx is missing. The sides run alternately, and every
 run starts new processes. A process runs every program five times and does not count the first run. Prints medians of
 `Result.seconds`, ratios to one process, and the bytes that all ranks send to each other. The bytes sent do not include
-the values of the result, which every rank receives at the end.
+the values of the result, which every rank receives at the end. Two more lines: the time of an empty exchange, and the
+time in which ranks that are ready at the same moment pack, exchange and unpack the values of all mirrors once, as in a
+superstep of PageRank.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +59,51 @@ def job(path: str, threads: int, cluster: str | None, works: list[str]) -> None:
                 sent -= (rank.size - 1) * sum(result._raw[field].nbytes for field in result.fields)
         modes = sorted({row.mode for row in result.history})
         found[name] = {"seconds": seconds[1:], "modes": modes, "sent": sent}
+    if rank is not None:
+        found["exchanges"] = {"empty": empty_exchange(rank), "all": exchange_of_all(graph, rank)}
     if rank is None or rank.rank == 0:
         print(json.dumps(found))
+
+
+def slowest(rank: Any, seconds: list[float]) -> float:
+    """Return the largest median of any rank."""
+    from vlang.runtime.cluster.transports.transport import gathered
+
+    return max(float(one[0]) for one in gathered(rank, np.array([statistics.median(seconds)]), "seconds"))
+
+
+def empty_exchange(rank: Any) -> float:
+    """Return the seconds of an exchange without data."""
+    seconds = []
+    for _ in range(1000):
+        begin = time.perf_counter()
+        rank.exchange([np.zeros(0, np.uint8)] * rank.size, "empty")
+        seconds.append(time.perf_counter() - begin)
+    return slowest(rank, seconds)
+
+
+def exchange_of_all(graph: Any, rank: Any) -> float:
+    """Return the seconds in which ranks pack, exchange and unpack a changed value of four bytes for every mirror."""
+    from vlang import load
+    from vlang.runtime.cluster.local_graph import local_graph
+    from vlang.runtime.cluster.messages import Reader, Sent, joined_parts, value_part
+
+    plan = load("pagerank").plan(frozenset(graph.columns), renumbered=True)
+    numbers = local_graph(plan, graph, rank).numbers
+    values, seconds = np.zeros(numbers.n, np.uint32), []
+    sent = [Sent.of(len(wanted), 4) for wanted in numbers.wanted]
+    for _ in range(SUPERSTEPS):
+        values += np.uint32(1)
+        rank.exchange([np.zeros(0, np.uint8)] * rank.size, "before")
+        begin = time.perf_counter()
+        buffers = [joined_parts(value_part(values, wanted, 4, last, True)) if peer != rank.rank else
+                   np.zeros(0, np.uint8) for peer, (wanted, last) in enumerate(zip(numbers.wanted, sent))]
+        for peer, message in enumerate(rank.exchange(buffers, "all values")):
+            if peer != rank.rank:
+                low, high = numbers.mirrors_of(peer)
+                Reader(message).values([values[low:high]], 4)
+        seconds.append(time.perf_counter() - begin)
+    return slowest(rank, seconds)
 
 
 def launched(command: list[str]) -> str:
@@ -141,16 +187,20 @@ def main() -> None:
     several: dict[str, list[float]] = {name: [] for name in works}
     theirs: dict[str, list[float]] = {"pagerank": [], "bfs": []}
     notes: dict[str, Any] = {}
+    exchanges: dict[str, list[float]] = {"empty": [], "all": []}
+    threads = min(given.ranks, os.cpu_count() or 1)
     for _ in range(1 if given.prepare else given.rounds):
-        for name, found in json.loads(launched([*me, str(given.ranks), ""])).items():
+        for name, found in json.loads(launched([*me, str(threads), ""])).items():
             one[name] += found["seconds"]
         notes = json.loads(launched([mpiexec, "-n", str(given.ranks), *me, "1", "mpi"]))
+        for name, found in notes.pop("exchanges").items():
+            exchanges[name].append(found)
         for name, found in notes.items():
             several[name] += found["seconds"]
         if program is not None:
             for name, seconds in loops(program, mpiexec, given.ranks, rows, source).items():
                 theirs[name] += seconds
-    print(f"kron:{given.scale}, {given.ranks} ranks with a thread each against one process with {given.ranks} threads")
+    print(f"kron:{given.scale}, {given.ranks} ranks with a thread each against one process with {threads} threads")
     for name in works:
         mine, ours = statistics.median(one[name]), statistics.median(several[name])
         line = (f"{name:12} one {1e3 * mine:8.2f} ms   ranks {1e3 * ours:8.2f} ms   ratio {ours / mine:5.2f} (must "
@@ -158,6 +208,11 @@ def main() -> None:
         if theirs.get(name):
             line += f"   C++ MPI {1e3 * statistics.median(theirs[name]):8.2f} ms"
         print(line)
+    empty, every = (1e3 * statistics.median(exchanges[name]) for name in ("empty", "all"))
+    print(f"an empty exchange {empty:.3f} ms (must 0.2 with 4 ranks)")
+    superstep = 1e3 * statistics.median(several.get("pagerank") or [float("nan")]) / SUPERSTEPS
+    print(f"to pack, exchange and unpack all mirrors {every:.2f} ms, {100 * every / superstep:.1f} % of a superstep of "
+          "PageRank (must 5 %)")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.cluster.local_numbers import LocalNumbers
-from vlang.runtime.cluster.messages import Reader, flag_part, joined_parts, value_part, whole_part
+from vlang.runtime.cluster.messages import Reader, Sent, flag_part, joined_parts, value_part, whole_part
 from vlang.runtime.cluster.transports.transport import Buffer, Transport
 from vlang.runtime.engine.state import State
 
@@ -34,7 +34,7 @@ class Exchange:
         self.numbers, self.transport = numbers, transport
         self._state = state
         self._peers = [rank for rank in range(transport.size) if rank != transport.rank]
-        self._sent: dict[str, list[Buffer]] = {}
+        self._sent: dict[str, list[Sent]] = {}
         self._known: dict[str, frozenset[int]] = {}  # the arrays whose mirrors have the values in `_sent`
         ranges = numbers.ranges
         self._mine = ranges.padded(transport.rank)
@@ -123,7 +123,7 @@ class Exchange:
         before = self._known.get(slot)
         if slot not in self._sent:
             size = self._size(arrays[0])
-            self._sent[slot] = [np.zeros(size * len(wanted), np.uint8) for wanted in self.numbers.wanted]
+            self._sent[slot] = [Sent.of(len(wanted), size) for wanted in self.numbers.wanted]
         self._known[slot] = now
         return before == now and not slot.startswith("start")  # start:F is copied from field:F, mirrors and all
 

@@ -23,8 +23,9 @@ from vlang.runtime.plan.plan import Plan
 from vlang.runtime.storage.memory import empty, memory
 from vlang.types import OPPOSITE
 
-_ROW = 3  # the time that a row takes in a full pass, apart from its edges, divided by that of an edge (kron:20)
-_ROW_SEARCHED = 100  # the same ratio for passes of searches, which read few edges of most rows
+_ROW = 1  # the time that a row takes in a full pass, apart from its edges, divided by that of an edge (kron:20)
+_ROW_OF_WAY = {"reach": 100, "priority": 10}
+"""The same ratio where all passes may run in a way that reads the edges of few rows in each superstep."""
 
 __all__ = ["RECEIVERS", "LocalGraph", "assembled", "local_graph", "pulled_kinds", "read_columns", "row_work", "rows_of",
            "work_of"]
@@ -140,7 +141,8 @@ def row_work(plan: Plan) -> int:
     In a search, most rows are read only up to the first neighbour in the frontier.
     """
     passes = [stage for stage in plan.stages if stage.domain is not None]
-    return _ROW_SEARCHED if passes and all("reach" in stage.ways for stage in passes) else _ROW
+    found = (row for way, row in _ROW_OF_WAY.items() if passes and all(way in stage.ways for stage in passes))
+    return next(found, _ROW)
 
 
 def work_of(graph: Graph, kinds: Iterable[str], row: int = _ROW) -> NDArray[np.int64]:

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from vlang.records import dataclass
 from vlang.runtime.cluster.transports.transport import Buffer
 from vlang.runtime.kernels import mirror_kernels
-from vlang.runtime.storage.memory import empty
+from vlang.runtime.storage.memory import empty, zeros
 
-__all__ = ["Picks", "Reader", "bytes_of", "flag_part", "front_part", "joined_parts", "value_part", "whole_part",
+__all__ = ["Picks", "Reader", "Sent", "bytes_of", "flag_part", "front_part", "joined_parts", "value_part", "whole_part",
            "words_of"]
 
 _WORD = 8
@@ -59,14 +59,38 @@ def _padded(array: NDArray[Any]) -> list[Buffer]:
     return [raw, np.zeros(rest, np.uint8)] if rest else [raw]
 
 
-def value_part(values: NDArray[Any], places: NDArray[np.uint32], size: int, sent: Buffer, known: bool) -> list[Buffer]:
+@dataclass
+class Sent:
+    """The values that were last sent to a rank.
+
+    Attributes:
+        part: uint8, a part of a message with all values, which is sent without another copy.
+        values: uint8[k * size], the values in this part.
+        dense: whether most values had changed at the last message, so that the next one need not compare them first.
+    """
+
+    part: Buffer
+    values: Buffer
+    dense: bool = False
+
+    @staticmethod
+    def of(count: int, size: int) -> Sent:
+        """Zeros for `count` values of `size` bytes."""
+        part = zeros(_WORD + _whole(count * size), np.uint8)
+        return Sent(part, part[_WORD : _WORD + count * size])
+
+
+def value_part(values: NDArray[Any], places: NDArray[np.uint32], size: int, sent: Sent, known: bool) -> list[Buffer]:
     """The part with the values that have changed since the last message.
+
+    If most values had changed then, and some have changed now, all values are sent. Their number decides about the next
+    message.
 
     Args:
         values: the array over the local vertices.
         places: uint32[k], the local numbers of the vertices that the receiver mirrors.
         size: bytes of a value.
-        sent: uint8[k * size], the values that were last sent to the receiver; this function updates them.
+        sent: the values that were last sent to the receiver; this function updates them.
         known: whether the receiver still has the values in `sent`; if not, all values are sent.
     """
     count = len(places)
@@ -74,15 +98,21 @@ def value_part(values: NDArray[Any], places: NDArray[np.uint32], size: int, sent
         return [_head(_NOTHING, 0)]
     bits_of, width = words_of(values, size)
     kernels, name, dtype = mirror_kernels(), str(bits_of), f"u{bits_of // 8}"
-    bits = np.empty(-(-count // 64), np.uint64)
-    last = sent.view(dtype)
-    kernel = kernels[("changed_" if known else "every_") + name]
-    changes = kernel(values.view(dtype).reshape(-1), places, count, width, last, bits)
-    if not changes:
+    words, last = values.view(dtype).reshape(-1), sent.values.view(dtype)
+    bits = None
+    if sent.dense or not known:
+        changes = kernels["renewed_" + name](words, places, count, width, last)
+    else:
+        bits = np.empty(-(-count // 64), np.uint64)
+        changes = kernels["changed_" + name](words, places, count, width, last, bits)
+    if known and not changes:
+        sent.dense = False
         return [_head(_NOTHING, 0)]
     listed, bitmap, every = bytes_of(count, changes, size)
-    if not known or every <= min(listed, bitmap):
-        return [_head(_ALL, count), *_padded(last)]
+    sent.dense = known and every <= min(listed, bitmap)
+    if bits is None or sent.dense:
+        sent.part[:_WORD] = _head(_ALL, count)
+        return [sent.part]
     found = np.empty(changes * width, dtype)
     kernels["taken_" + name](last, bits, len(bits), width, found)
     return [*_chosen(bits, changes, listed < bitmap), *_padded(found)]
@@ -151,7 +181,9 @@ def whole_part(values: NDArray[Any]) -> list[Buffer]:
 
 
 def joined_parts(parts: Sequence[Buffer]) -> Buffer:
-    """Join all parts into one message."""
+    """Join all parts into one message. A message of one part is the part itself."""
+    if len(parts) == 1:
+        return parts[0]
     message = empty(sum(map(len, parts)), np.uint8)
     return np.concatenate(parts, out=message) if parts else message
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from vlang.errors import InternalError
 from vlang.runtime.cluster.cluster_passes import ClusterPasses
-from vlang.runtime.cluster.messages import Reader, joined_parts, value_part, whole_part
+from vlang.runtime.cluster.messages import Reader, Sent, joined_parts, value_part, whole_part
 from vlang.runtime.cluster.rank_pointed import within
 from vlang.runtime.cluster.transports.transport import Buffer, gathered, summed
 from vlang.runtime.cpu.ways.components import Components, ConnectLoop, forest_kernels, ordered
@@ -135,7 +135,8 @@ class _RankConnectLoop(ConnectLoop):
         buffers: list[Buffer] = [np.zeros(0, np.uint8)] * transport.size
         for rank, places in enumerate(numbers.wanted):
             if rank != transport.rank:  # only roots other than `skipped` are sent
-                sent = np.full(len(places), skipped, np.uint32).view(np.uint8)
+                sent = Sent.of(len(places), 4)
+                sent.values.view(np.uint32)[:] = skipped
                 buffers[rank] = joined_parts([*whole_part(np.array([skipped], np.int64)),
                                               *value_part(parents, places, 4, sent, True)])
         links: list[NDArray[np.int64]] = [np.zeros((0, 2), np.int64)]

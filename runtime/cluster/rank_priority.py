@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from vlang.options import Options
 from vlang.runtime.cluster.cluster_passes import ClusterPasses
 from vlang.runtime.cluster.local_graph import RECEIVERS
-from vlang.runtime.cluster.messages import Reader, joined_parts, value_part
+from vlang.runtime.cluster.messages import Reader, Sent, joined_parts, value_part
 from vlang.runtime.cluster.transports.transport import Buffer, gathered
 from vlang.runtime.cpu.ways.cpu_way import Running, only_new
 from vlang.runtime.cpu.ways.priority import Priority, PriorityLoop, choose_delta
@@ -102,7 +102,9 @@ class _RankPriorityLoop(PriorityLoop):
         self._values: NDArray[Any] = passes.state.arrays[f"field:{self._field}"]
         self._values[self._numbers.lower : self._numbers.low] = _last(self._values.dtype, stage)
         self._size = self._values.itemsize
-        self._sent = [self._values[wanted].view(np.uint8).copy() for wanted in self._numbers.wanted]
+        self._sent = [Sent.of(len(wanted), self._size) for wanted in self._numbers.wanted]
+        for sent, wanted in zip(self._sent, self._numbers.wanted):
+            sent.values[:] = self._values[wanted].view(np.uint8)
         self._width, self._step, self._few, self._least = 0.0, 1, 0, 0.0
         degree = passes.local.entries(stage.domain or "in") / max(1, passes.numbers.ranges.n)
         self._table.view(np.float64)[ORDER_SCALE] = 1 / choose_delta(stage, self._out, degree)

@@ -137,7 +137,7 @@ def search_kernels() -> Kernels:
 
 _MIRRORS = {
     **{f"changed_{w}": f"i64(u{w}*, u32*, i64, i64, u{w}*, u64*)" for w in _WIDTHS},
-    **{f"every_{w}": f"i64(u{w}*, u32*, i64, i64, u{w}*, u64*)" for w in _WIDTHS},
+    **{f"renewed_{w}": f"i64(u{w}*, u32*, i64, i64, u{w}*)" for w in _WIDTHS},
     **{f"taken_{w}": f"void(u{w}*, u64*, i64, i64, u{w}*)" for w in _WIDTHS},
     **{f"put_listed_{w}": f"void(u{w}*, u32*, i64, i64, u{w}*)" for w in _WIDTHS},
     **{f"same_{w}": f"void(u{w}*, u32*, i64, i64, i64, u{w}*)" for w in _WIDTHS},

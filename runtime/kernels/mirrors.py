@@ -50,17 +50,22 @@ def changed_8(values, places, count, width, sent, bits):
     return changes
 
 
-def every_8(values, places, count, width, sent, bits):
-    """Copy the values of all places to `sent`; returns `count`. `bits` is not used."""
+def renewed_8(values, places, count, width, sent):
+    """Copy the values of all places to `sent`; returns the number of places whose value differed."""
+    changes = np.int64(0)
     if width == 1:
         for i in range(count):
-            sent[i] = values[places[i]]
-        return np.int64(count)
+            now = values[places[i]]
+            changes += np.int64(now != sent[i])
+            sent[i] = now
+        return changes
     for i in range(count):
-        at = np.int64(places[i]) * width
+        at, differs = np.int64(places[i]) * width, np.int64(0)
         for j in range(width):
+            differs |= np.int64(values[at + j] != sent[i * width + j])
             sent[i * width + j] = values[at + j]
-    return np.int64(count)
+        changes += differs
+    return changes
 
 
 def taken_8(sent, bits, words, width, out):
@@ -93,7 +98,7 @@ def put_listed_8(values, listed, count, width, mirrors):
 
 
 changed_16 = changed_32 = changed_64 = changed_8
-every_16 = every_32 = every_64 = every_8
+renewed_16 = renewed_32 = renewed_64 = renewed_8
 taken_16 = taken_32 = taken_64 = taken_8
 put_listed_16 = put_listed_32 = put_listed_64 = put_listed_8
 

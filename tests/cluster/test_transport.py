@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from vlang.errors import ClusterError
-from vlang.runtime.cluster.messages import Reader, bytes_of, flag_part, joined_parts, value_part
+from vlang.runtime.cluster.messages import Reader, Sent, bytes_of, flag_part, joined_parts, value_part
 from vlang.runtime.cluster.ranges import Ranges, cut_ranges
 from vlang.runtime.cluster.transports.thread_ranks import run_ranks
 from vlang.runtime.cluster.transports.transport import Solo, Transport, agree, gathered, summed
@@ -86,15 +86,17 @@ def test_messages(dtype: type, width: int) -> None:
     n, size = 700, np.dtype(dtype).itemsize * width
     places = np.flatnonzero(rng.random(n) < 0.6).astype(np.uint32)
     values: NDArray[Any] = np.zeros(n * width, dtype)
-    sent = np.zeros(size * len(places), np.uint8)
+    sent = Sent.of(len(places), size)
     mirrors: list[NDArray[Any]] = [np.zeros(len(places) * width, dtype) for _ in range(2)]
-    for part in (0, 1, 1 / 300, 1 / 12, 0.5, 1):
+    for part in (0, 1, 1, 1 / 300, 1 / 300, 1 / 12, 0.5, 1, 0):
         which = rng.permutation(n)[: int(part * n)]
         values.reshape(n, width)[which, -1] = rng.integers(1, 100, len(which))
-        before = sent.copy()
+        before, dense = sent.values.copy(), sent.dense
         message = joined_parts(value_part(values, places, size, sent, known=True))
-        changes = int((before != sent).reshape(len(places), size).any(axis=1).sum())
-        assert len(message) == 8 + (min(bytes_of(len(places), changes, size)) if changes else 0)
+        changes = int((before != sent.values).reshape(len(places), size).any(axis=1).sum())
+        forms = bytes_of(len(places), changes, size)
+        assert len(message) == 8 + (forms[-1] if dense and changes else min(forms) if changes else 0)
+        assert sent.dense == (changes > 0 and forms[-1] <= min(forms))
         Reader(message).values(mirrors, size)
         for mirror in mirrors:
             assert np.array_equal(mirror.reshape(-1, width), values.reshape(n, width)[places])

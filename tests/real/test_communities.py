@@ -1,4 +1,5 @@
-"""Louvain levels on the real graphs, compared with the modularity that igraph finds on the same graphs.
+"""Louvain levels and trusses of the real graphs. The modularity is compared with the one that igraph finds, and the
+trusses with those of networkx, on the same graphs.
 
 The figures are means of `community_multilevel` of igraph 1.0.0 for three seeds, each graph taken as undirected and
 without weights, self-loops and parallel edges. In both libraries the modularity varies by up to 2.6 % between seeds, so
@@ -10,12 +11,13 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pytest
 
 from tests.real.published import files
 from tests.sample import EXHAUSTIVE
-from vlang import Graph
+from vlang import Graph, load
 
 ROOT = Path(__file__).resolve().parents[2]
 LOUVAIN = runpy.run_path(str(ROOT / "examples" / "communities" / "louvain.py"))["louvain"]
@@ -36,3 +38,19 @@ def test_modularity_is_that_of_igraph(name: str) -> None:
     graph = Graph.from_edges(edges.src, edges.dst, vertices=read.n, directed=False)
     found = float(np.mean([LOUVAIN(graph, seed)[1] for seed in (1, 2, 3)]))
     assert found > 0.99 * OF_IGRAPH[name], (found, OF_IGRAPH[name])
+
+
+def test_trusses_are_those_of_networkx() -> None:
+    if not EXHAUSTIVE:
+        pytest.skip("takes seconds: VLANG_EXHAUSTIVE=1 runs it")
+    read = Graph.read(files("ca-GrQc")[0], symmetrize=True, self_loops="drop", parallel="drop")
+    edges = read.edges()
+    states = load(ROOT / "examples" / "gallery" / "ktruss.vp")(
+        Graph.from_edges(edges.src, edges.dst, vertices=read.n, directed=False)).edge_states
+    network = nx.Graph(zip(states.sources.tolist(), states.targets.tolist(), strict=True))
+    most = int(states["truss"].max())
+    for k in (3, 5, 12, most, most + 1):
+        kept = states["truss"] >= k
+        found = set(zip(states.sources[kept].tolist(), states.targets[kept].tolist(), strict=True))
+        left = nx.k_truss(network, k).edges()
+        assert found == {*left, *((v, u) for u, v in left)}, k

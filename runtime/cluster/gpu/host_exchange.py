@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.runtime.cluster.messages import Reader, joined_parts, value_part
+from vlang.runtime.cluster.messages import Reader, Sent, joined_parts, value_part
 from vlang.runtime.cluster.transports.transport import Buffer, Transport
 from vlang.runtime.gpus.part_machine import PartMachine
 
@@ -33,7 +33,7 @@ class HostExchange:
     def __init__(self, part: PartMachine, transport: Transport, why: str = "") -> None:
         self._part, self._transport, self._why = part, transport, why
         self._peers = [rank for rank in range(transport.size) if rank != transport.rank]
-        self._sent: dict[tuple[str, int], Buffer] = {}  # by array and receiver, the values that were last sent
+        self._sent: dict[tuple[str, int], Sent] = {}  # by array and receiver, the values that were last sent
         self._received: dict[tuple[str, int], Buffer] = {}  # by array and owner, the values of the mirrors
 
     def update(self, slots: Sequence[str]) -> None:
@@ -75,7 +75,7 @@ class HostExchange:
         if count:
             part.device.download(values, part.boxes[f"sent:{rank}:{slot}"])
         known = (slot, rank) in self._sent
-        sent = self._sent.setdefault((slot, rank), np.zeros(count * size, np.uint8))
+        sent = self._sent.setdefault((slot, rank), Sent.of(count, size))
         return value_part(values, np.arange(count, dtype=np.uint32), size, sent, known)
 
     def _place(self, slot: str, owner: int, reader: Reader) -> None:
