@@ -7,6 +7,7 @@ shell starts in the background ignore interrupts.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -54,3 +55,9 @@ def spoil_new_arrays() -> Iterator[None]:
     memory.Memory.empty = spoiled  # type: ignore[method-assign]
     yield
     memory.Memory.empty = plain  # type: ignore[method-assign]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def collect_only_new_garbage() -> None:
+    """Keep objects of earlier modules out of garbage collection: millions of objects, 3 s for each collection."""
+    gc.freeze()

@@ -187,6 +187,19 @@ def test_searches_are_shared_as_bits(price: float, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.usefixtures("every_graph")
+def test_runs_that_fit_into_memory_go_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    ppr, graph, seeds = vlang.load("ppr"), drawn(300, 900, 0), [[k] for k in range(16)]
+    monkeypatch.setattr(together, "default_budget", lambda: 1)
+    assert "memory has no room" in next(ppr.map(graph, seeds=seeds, threads=1)).together
+    call = ppr.bound(graph, None, {"seeds": [0], "threads": 1})
+    mosts = [together.most_together(*call)]
+    for free in (1 << 18, 1 << 30):
+        monkeypatch.setattr(together, "default_budget", lambda: free)  # noqa: B023
+        mosts.append(together.most_together(*call))
+    assert mosts[0] == 1 < mosts[1] <= mosts[2] == 16
+
+
+@pytest.mark.usefixtures("every_graph")
 def test_an_error_comes_in_its_place() -> None:
     graph, seeds = drawn(300, 900, 0), [[k] for k in range(8)]
     results = vlang.load("ppr").map(graph, seeds=seeds, damping=[0.5, 0.5, 1.5, *[0.5] * 5])

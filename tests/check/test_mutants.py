@@ -21,9 +21,9 @@ from vlang.errors import ProgramError
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = sorted((*(ROOT / "stdlib").glob("*.vp"), *(ROOT / "tests/reference/design").glob("*.vp")))
-COUNT = int(os.environ.get("VLANG_MUTANTS", "2000"))
+COUNT = int(os.environ.get("VLANG_MUTANTS", "1000"))
 SHARES = 10
-EMITTED = 300  # correct mutants for which code is written, for both targets
+EMITTED = 150  # correct mutants for which code is written, for both targets
 ALIKE = tuple(tuple(kind.split()) for kind in (
     "min max sum prod mean", "any all", "self u", "+ - * /", "== !=", "< <= > >=", "int float i64 u8 f64", "-> --",
     "0 1 2 0.5 inf", "and or", "bitor bitand bitxor", "mode median mex hindex", "up down", "exp sqrt abs"))  # fmt: skip

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from vlang.api.running.columns import columns_of
-from vlang.api.running.memory import chosen_budget, within_budget
+from vlang.api.running.memory import chosen_budget, need_on, within_budget
 from vlang.api.running.ran import Ran
 from vlang.api.running.run_call import renumbered, result_of_run, warnings_after
 from vlang.api.running.watched import watched
@@ -24,6 +24,7 @@ from vlang.runtime.engine.run_outcome import Outcome
 from vlang.runtime.engine.way import way_of
 from vlang.runtime.plan.layouts.together_words import WIDTH
 from vlang.runtime.plan.plan import Plan, Watch
+from vlang.runtime.storage.available import default_budget
 from vlang.runtime.storage.room import memory_named
 from vlang.runtime.threads.activity import listeners
 from vlang.runtime.threads.tasks import Task
@@ -58,7 +59,7 @@ def alone_because(program: Program, calls: Sequence[Call]) -> str:
     if listeners():
         return "their progress is shown or recorded"
     if len(calls) < LEAST:
-        return f"these are fewer than {LEAST} runs"
+        return f"these are fewer than {LEAST} runs, or memory has no room for more at a time"
     if graph.stored is not None:
         return "the edges are on disk"
     fewest = _FEWEST_SEARCHED if _searches(program, call) else _FEWEST
@@ -77,8 +78,14 @@ def alone_because(program: Program, calls: Sequence[Call]) -> str:
 
 
 def most_together(program: Program, call: Call) -> int:
-    """The most runs that go together: as many as a word has bits for searches, else as a cache line has values."""
-    return SEARCHES if _searches(program, call) else WIDTH
+    """The most runs that go together: as many as a word has bits for searches, else as a cache line has values, and
+    no more than fit into free memory.
+    """
+    most, graph = SEARCHES if _searches(program, call) else WIDTH, call.graph
+    if graph.streamed or graph.stored is not None or graph.m < _FEWEST or (free := default_budget()) is None:
+        return most
+    need = need_on(_plan_of(program, call), graph.shape(), call.options, graph)
+    return min(most, max(1, free // max(1, need.running - need.adjacency - need.columns)))
 
 
 def _searches(program: Program, call: Call) -> bool:
