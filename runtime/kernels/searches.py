@@ -62,7 +62,7 @@ def look(lists, lefts, founds, runs, there, wanted, tasks, count, counter, count
     of vertices not reached, and of the bitmap to write. there: for each vertex, the runs whose frontier it is in.
     """
     offsets, targets = pointer_u64(lists, 0), pointer_u32(lists, 1)
-    looked = 0
+    looked = np.int64(0)
     while True:
         task = fetch_add(counter, 0, 1)
         if task >= count:
