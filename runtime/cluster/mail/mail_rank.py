@@ -96,7 +96,7 @@ class MailRank:
     Args:
         rank: the number of the rank.
         machines: for each rank, the name of its machine.
-        attempt: the number of the start of the job.
+        attempt: how often the job was started before.
         box: the messages that have arrived.
         send: sends bytes to a rank; it returns before the bytes have arrived.
     """

@@ -20,7 +20,8 @@ __all__ = ["WindowedState"]
 
 
 class WindowedState(GpuState):
-    """Like `GpuState`, with the arrays that passes access in the order of the vertices in host memory or in files.
+    """Like `GpuState`, but some arrays stay in host memory or in files: those that passes access in the order of
+    the vertices.
 
     In the frame these arrays have the address 0. Kernels get their windows through other frames.
 

@@ -126,7 +126,7 @@ class Adjacencies:
     def degree(self, kind: str) -> NDArray[np.uint32]:
         """Lengths of the rows of an adjacency, uint32[n].
 
-        Raises GraphError for a row of 2^32 entries or more, and OutOfMemory.
+        Raises GraphError for a row of 2^32 entries or more, and OutOfMemory if the rows do not fit into memory.
         """
         kind = kind if self.directed else "in"
         with self._lock:

@@ -172,8 +172,7 @@ class Writer:
         return f"pick({e.expr(kind, edge, 1)} for {domain}{cond}, {keys}{weight}{default})"
 
     def of_pair(self, kind: str, scope: Scope) -> str:
-        """Return, for integers, a reduction over edges of a reduction over common neighbours. For other kinds, return a
-        plain reduction.
+        """Return the text of a reduction over edges. If `kind` is "int", its term reduces over common neighbours.
         """
         if kind != "int":
             return self.gathered(kind, scope)

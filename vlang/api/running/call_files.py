@@ -35,7 +35,8 @@ def call_form(program: Program, call: Call) -> Form:
     """Convert a bound call to values that JSON supports, and arrays. The graph of the call is written to a page file
     unless it comes from one.
 
-    Raises BindError for arguments that another process cannot receive, and DiskError.
+    Raises BindError for arguments that another process cannot receive, and DiskError if the page file cannot be
+    written.
     """
     if call.starts or call.old:
         raise BindError("resume runs in one process, or on ranks that mpiexec has started; leave out cluster=N")

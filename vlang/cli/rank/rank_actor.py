@@ -129,7 +129,7 @@ class RankActor:
         """Run a call together with the other ranks.
 
         Args:
-            attempt: the number of the start of the job.
+            attempt: how often the job was started before.
             machines: for each rank the machine of its actor, as JSON.
             call: the bound call (see `call_form`).
             path: the page file of the graph, on this machine.
