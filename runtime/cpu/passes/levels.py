@@ -168,7 +168,7 @@ class ListedSweep:
         self._together = all(self._plain(step) for step in spec.steps) and passes.freedoms.levels_together()
 
     def found(self, values: NDArray[Any], chosen: NDArray[np.bool_], last: LastLevels | None) -> LastLevels:
-        """The levels of the current values; as of `LastLevels.of`."""
+        """The levels of the current values; see `LastLevels.of`."""
         return LastLevels.of(values, chosen, last, self._passes.cpu)
 
     @property
