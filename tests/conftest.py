@@ -60,4 +60,5 @@ def spoil_new_arrays() -> Iterator[None]:
 @pytest.fixture(autouse=True, scope="module")
 def collect_only_new_garbage() -> None:
     """Keep objects of earlier modules out of garbage collection: millions of objects, 3 s for each collection."""
+    gc.collect()  # arrays in garbage would count as used for ever
     gc.freeze()

@@ -36,7 +36,7 @@ CALLS: dict[str, tuple[Callable[[], Any], str]] = {
     "explained for a text": (lambda: BFS.explain("ir", "karate"), "bfs runs on a vlang.Graph, not on 'karate'"),
     "resumed from nothing": (lambda: BFS.resume(None), "bfs.resume goes on from a vlang.Result, not from None"),
     "resumed from a graph": (lambda: BFS.resume(KARATE), "goes on from a vlang.Result"),
-    "an array as vertex": (lambda: BFS(KARATE, source=np.array([1])), "vertex array([1]) is not in the graph"),
+    "an array as vertex": (lambda: BFS(KARATE, source=np.array([1])), "`source` takes one vertex, not a list"),
     "a folder with NUL": (lambda: BFS(KARATE, source=1, checkpoint="\0"), "checkpoint is the path of a folder, not '"),
     "a folder that is no text": (lambda: BFS(KARATE, source=1, checkpoint="\ud800"), "checkpoint is the path of a"),
     "load what is no text": (lambda: LOAD("\ud800"), r"takes the name of a program or a path, not '\ud800'"),

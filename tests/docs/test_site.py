@@ -37,7 +37,7 @@ def test_the_site_is_built_with_every_document(site: Path) -> None:
         page = path.relative_to(ROOT / "docs").with_suffix(".html")
         assert (site / (page.with_stem("index") if page.stem == "README" else page)).is_file()
     found = {entry["location"] for entry in json.loads((site / "search" / "search_index.json").read_text())["docs"]}
-    assert {"index.html", "functions.html#reductions", "language.html#61-check-mode", "contributing.html"} <= found
+    assert {"index.html", "functions.html#reductions", "language.html#61-trap-mode", "contributing.html"} <= found
 
 
 def test_pages_load_nothing_from_elsewhere_and_escape_programs(site: Path) -> None:
