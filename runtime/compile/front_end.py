@@ -63,7 +63,7 @@ OPTIONS: dict[str, Any] = {
 class _Passes(PassManager):
     """The passes of a function, without the times and invariants that numba checks after each of them."""
 
-    @global_compiler_lock  # type: ignore[untyped-decorator]
+    @global_compiler_lock  # type: ignore[untyped-decorator]  # numba has no types
     def _runPass(self, index: int, one: Any, state: Any) -> None:
         one.analysis = self._analysis
         one.run_initialization(state)

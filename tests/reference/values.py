@@ -328,7 +328,7 @@ def operand(value: Value, type_: Type, scalar: Scalar) -> Array:
 
 
 def take(value: Value, rows: Array) -> Value:
-    """Return some rows of a value with rows. Graph-level values are returned unchanged."""
+    """Select rows of a value of vertices or edges. Graph-level values are returned unchanged."""
     if isinstance(value.data, tuple):
         return Value(value.type, tuple(take(p, rows) for p in value.data))
     rank = 1 if isinstance(value.type, Vector) else 0

@@ -108,7 +108,7 @@ def _loop(program: f.Program, number: int, loop: LoopFacts) -> Iterator[str]:
 
 
 def _single(program: f.Program, loop: LoopFacts) -> Iterator[str]:
-    """When the values of single vertices (`q.f`) are read, on which rules N and P depend."""
+    """The lines that say when a loop reads the values of single vertices (`q.f`). Rules N and P depend on this."""
     inside = list(statements(loop.loop.body))
     read = {one.name for statement in inside for expr in expressions(statement) for one in f.walk(expr)
             if isinstance(one, f.GraphValue) and one.kind == "let" and "." in program.names.get(one.name, "")}

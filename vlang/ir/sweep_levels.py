@@ -39,7 +39,7 @@ class Levelled:
     Attributes:
         stage: The pass.
         messages: Each message with its number, in the order of the gathers.
-        distance: The field of the sweep is level + distance at senders.
+        distance: The value that the field of the sweep has at senders, less the current level.
         factored: The names of the sums from which factors of the receiver were taken out.
     """
 

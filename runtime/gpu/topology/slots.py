@@ -58,8 +58,8 @@ class Slots:
 
         Args:
             page: the page.
-            awaited: the cached pages that the pass has not processed, with their numbers in its order. If all slots
-                have such a page, the last one is evicted, and is removed from `awaited`.
+            awaited: the cached pages that the pass has not processed. The value of a page is its position in the
+                pass. If all slots have such a page, the last one is evicted, and is removed from `awaited`.
         """
         slot = next((s for s in self._slots.values() if s.page not in awaited), None)
         if slot is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from vlang.errors import OutOfMemory
 from vlang.records import dataclass
@@ -43,8 +43,7 @@ class WindowedPasses(FullPasses):
     @property
     def windowed(self) -> WindowedMachine:
         """The machine of the run."""
-        machine: WindowedMachine = self.machine  # type: ignore[assignment]
-        return machine
+        return cast("WindowedMachine", self.machine)  # the only machine that makes such passes
 
     def open(self) -> None:
         """Create the window buffers, and the topology in the memory that they leave free.

@@ -380,7 +380,7 @@ class Writer:
                 f"apply {name} = max({acc}, {name})", {name: "int"})
 
     def number(self) -> int:
-        """Return a small step."""
+        """Return 0 or 1 at random."""
         return self.e.number(0, 1)
 
     def whole(self, low: int, high: int) -> int:

@@ -33,8 +33,8 @@ class Holistic(Accumulation):
     """How a holistic reduction is accumulated.
 
     types: for mode, the leading value and its count; for median, a key (see `key_type`); for mex and hindex, the
-    result. The components of these types are final only after the last contribution. With a `default`, a bool that says
-    whether anything contributed comes last.
+    result. The components of these types are final only after the last contribution. With a `default`, the last
+    component is a bool: whether there was a contribution.
     """
 
     @staticmethod
