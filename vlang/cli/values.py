@@ -85,6 +85,7 @@ def parameter_values(program: Program, given: dict[str, str], graph: Graph) -> d
 
 def _value(name: str, type_: str, text: str, graph: Graph) -> Any:
     if type_ == "vertex":
+        _a_single_vertex(name, text, graph)
         return vertex_of(name, text, graph)
     if type_ == "vertices" and text.startswith("@") and (os.path.exists(text[1:]) or text == "@-"):
         return _listed(name, text[1:], graph)
@@ -105,6 +106,15 @@ def _without_brackets(name: str, text: str, graph: Graph | None = None) -> None:
             return
         parts = ",".join(part.strip(" '\"") for part in inner[1:-1].split(","))
         raise click.UsageError(f"`{name}`: a list has no brackets; write {name}={parts}")
+
+
+def _a_single_vertex(name: str, text: str, graph: Graph) -> None:
+    """Raise click.UsageError for a list of vertices, which a parameter of type vertex does not take."""
+    parts = [part.strip(" '\"") for part in text.strip().strip("[](){}").split(",")]
+    if len(parts) > 1 and text not in graph.ids and all(part in graph.ids for part in parts):
+        ids = [graph.ids.key(part) for part in parts]
+        raise click.UsageError(f"`{name}` is a single vertex; write {name}={parts[0]}, or run the program for each "
+                               f"vertex in Python: program.map(graph, {name}={ids})")
 
 
 def _describes(text: str, graph: Graph) -> bool:
