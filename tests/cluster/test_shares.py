@@ -1,4 +1,4 @@
-"""Files and generators that ranks read by shares: every rank has the same rows as one process, bit for bit."""
+"""Ranks read shares of files and generators. Every rank has the same rows as one process, bit for bit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PARTS = 3
 
 
 def text_of(path: Path, kind: str) -> str:
-    """Write a text of 3,000 edges with parallel edges and self-loops; returns its path."""
+    """Write a text of 3,000 edges with parallel edges and self-loops; return its path."""
     rng = np.random.default_rng(len(kind))
     ends = rng.integers(0, 400, (3000, 2)) ** 2 - 50
     weights = rng.integers(-3, 9, 3000).astype(str)
@@ -170,7 +170,9 @@ def test_programs(name: str, keywords: dict[str, Any]) -> None:
     ("pagerank", {}), ("sssp", {"source": 2**33 + 3}), ("hits", {}), ("components", {}), ("bfs", {"source": 2**33}),
 ])  # fmt: skip
 def test_numbers_of_64_bits(name: str, keywords: dict[str, Any]) -> None:
-    """Ranks name vertices to each other by numbers of 64 bits if they need them; local numbers have 32 bits."""
+    """Ranks send each other vertex numbers of 64 bits if the graph needs such numbers. Local vertex numbers have 32
+    bits.
+    """
     plain, base = Graph.read("rmat:10,weights=1..9").edges(), 2**33
     src, dst = (ends.astype(np.uint64) + np.uint64(base) for ends in (plain.src, plain.dst))
     weight = (plain.src % 9 + 1).astype(np.int8)
