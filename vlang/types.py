@@ -75,14 +75,14 @@ class Scalar:
 class NamedSize(int):
     """A number of components that constants of the program decide, such as the `2 * k` of `float[2 * k]`.
 
-    The checker uses a named size before the values of the constants are known. A named size equals only a size of the
+    The checker uses a named size before the values of the constants are known. A named size equals only a size with the
     same text. The int value of a named size is the largest number of components.
     """
 
     text: str
 
     def __new__(cls, most: int, text: str) -> NamedSize:
-        """A size whose text, with names of constants, is `text`."""
+        """Return a size with the text `text`, which contains names of constants."""
         size = super().__new__(cls, most)
         size.text = text
         return size

@@ -1,4 +1,4 @@
-"""The type rules of operators: which operand types each takes, and which type it gives."""
+"""The type rules of operators: the operand types that an operator takes, and the type of its result."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COUNTS = {"neg": 1, "wrapneg": 1, "exactneg": 1, "abs": 1, "sign": 1, "reverse"
 
 
 def broken_type(expr: f.Expr, outer: f.Expr | None, reductions: Mapping[str, Type]) -> str:
-    """Return what is wrong with the types of an expression; "" if the types are correct.
+    """Return a description of the wrong types in an expression; "" if the types are correct.
 
     Args:
         expr: The expression.

@@ -29,8 +29,7 @@ def in_vertex_order(name: str, graph: Graph, value: Any, vector: bool) -> Array:
     """An argument as an array with one row per vertex. A value without labels keeps its order.
 
     Labels are vertex ids. Raises BindError unless the labels are exactly the graph's ids, each once. A default index
-    (0, 1, 2, ...) on a graph with other ids is an error too, since the caller may have listed the values in the order
-    of vertices.
+    (0, 1, 2, ...) on a graph with other ids is an error too, since the values may be in the order of vertices.
 
     Args:
         name: The field, for messages.
@@ -63,7 +62,7 @@ def _default(index: Any) -> bool:
 
 
 def _array(name: str, values: Any) -> Array:
-    """Values as an array. A list whose rows differ in length gives an array of objects.
+    """Values as an array. A list of rows of different lengths becomes an array of objects.
 
     Raises GraphError for masked values.
     """

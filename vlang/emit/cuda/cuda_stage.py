@@ -143,7 +143,9 @@ class StageStruct:
 
     # ------------------------------------------------------------------ cells in shared memory
     def _cells(self) -> list[str]:
-        """The cells of many vertices: one array for each cell of a vertex, the widest first so that all are aligned."""
+        """Return code of the cells of many vertices: one array for each cell of a vertex. The arrays of the widest
+        cells come first, so that all arrays are aligned.
+        """
         d, cells = self.d, self.cells
         if not cells:
             return []

@@ -38,9 +38,9 @@ class Places:
     Attributes:
         cell: the type of the component's cell in memory that threads share; None if no type fits.
         thread: how the component is joined in the registers of one thread.
-        warp: how it is joined among the threads of a warp.
-        shared: how it is joined in shared memory.
-        pushed: how it is joined in global memory.
+        warp: how the component is joined among the threads of a warp.
+        shared: how the component is joined in shared memory.
+        pushed: how the component is joined in global memory.
     """
 
     cell: Scalar | None

@@ -88,7 +88,9 @@ def both(a: Range | None, b: Range | None) -> Range | None:
 
 
 def widened(old: Found | None, new: Found) -> Found:
-    """Return the range to use after a range has grown several times: bounds that grew become 0 or the type's bound."""
+    """Return the range to use after a range has grown several times: each bound that grew becomes 0 or the bound of the
+    type.
+    """
     if old is None:
         return new
     result: list[Range | None] = []

@@ -1,4 +1,5 @@
-"""Rule S (single assignment): each vertex is written once, after all neighbours that a strict order puts before it."""
+"""Rule S (single assignment): each vertex is written once, after all neighbours that come before it in a strict order.
+"""
 
 from __future__ import annotations
 
@@ -106,7 +107,9 @@ def _side(tuple_: f.Op) -> str:
 
 
 def _assigned(ctx: Context, write: Write, test: f.Expr, start: f.Const) -> bool:
-    """Whether the written value fails `test`, which permits a single write, and depends on final neighbours only."""
+    """Return whether the written value fails `test`, so that a vertex is written only once, and depends only on final
+    neighbours.
+    """
     rest = write.rest
     gather = ctx.scope.gathers.get(rest.name) if isinstance(rest, f.Accumulator) else None
     if gather is None or ctx.scope.own(gather.reduce):

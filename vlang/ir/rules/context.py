@@ -58,7 +58,7 @@ class Context:
         known: Signs and bounds of values.
         phases: Its phases.
         default: Whether the loop uses the default activation.
-        default_reason: Why it does, or why not.
+        default_reason: Why the loop uses the default activation, or why not.
         kind: "fixpoint", "delta", "tolerance" or "counted" (language.md section 9).
         kind_reason: Why the loop is of this kind.
     """
@@ -121,8 +121,8 @@ def context_of(program: f.Program, loop: f.Repeat) -> Context:
 def with_states(ctx: Context) -> Verdict | None:
     """The refusal of every rule about neighbours in a loop that reads or writes edge states; None for other loops.
 
-    A value of an edge belongs to the row of its receiver. It is replaced, not joined, and a change of it notifies no
-    vertex.
+    A value of an edge belongs to the row of its receiver. The value is replaced, not joined, and a change of the value
+    notifies no vertex.
     """
     for gather in ctx.scope.gathers.values():
         names = sorted(({gather.keeps} if gather.keeps else set()) | gather.states)
@@ -138,8 +138,8 @@ def beyond_edges(ctx: Context) -> Verdict | None:
 
     The result is None for other loops.
 
-    A gather along pointers reads the vertices whose field names this vertex. The vertices that point to a vertex are
-    found anew whenever the field has changed.
+    A gather along pointers reads the vertices whose field names this vertex. After a change of the field, the vertices
+    that point to a vertex must be found again.
     """
     refused = with_states(ctx)
     if refused is not None:
@@ -153,10 +153,11 @@ def beyond_edges(ctx: Context) -> Verdict | None:
 
 
 def by_groups(ctx: Context) -> Verdict | None:
-    """The refusal of all rules but N in a loop that gathers by groups, along pointers or from common neighbours.
+    """Return the refusal of all rules except N, for a loop that gathers by groups, along pointers or from common
+    neighbours.
 
-    The result is None for other loops.
-    The value of a group is known only from all of its edges, and a new key of one neighbour changes two groups.
+    The result is None for other loops. The value of a group depends on all of its edges, and a new key of one neighbour
+    changes two groups.
     """
     for name, gather in ctx.scope.gathers.items():
         if gather.reduce.group is not None:

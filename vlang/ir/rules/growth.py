@@ -44,7 +44,9 @@ def incremental(ctx: Context, order: Verdict) -> Verdict:
 
 
 def _towards(move: str, write: Write) -> str:
-    """UP if more edges move the joined value in the field's direction, DOWN if in the opposite direction."""
+    """Return UP if more edges move the joined value in the direction of the field, DOWN if they move it in the opposite
+    direction.
+    """
     return move if write.direction == "up" else flip(move)
 
 

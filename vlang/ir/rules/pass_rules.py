@@ -99,7 +99,9 @@ def fuse(ctx: Context, phase: Phase, order: Verdict) -> Verdict:
 
 
 def _apart(order: Verdict) -> bool:
-    """Whether rule A is granted without the mark "together": then fields written together may be read separately."""
+    """Return whether rule A is granted without the mark "together", so that fields written together may be read
+    separately.
+    """
     return order.granted and "together" not in order.marks
 
 

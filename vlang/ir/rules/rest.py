@@ -1,7 +1,7 @@
-"""Whether `activate when` can begin to hold for vertices where nothing changed.
+"""Tests whether `activate when` can become true for vertices where nothing changed.
 
-Rule N skips vertices where nothing changed. At skipped vertices, the condition must therefore keep its value from the
-last superstep, or be false.
+Rule N skips vertices where nothing changed. Therefore the condition must keep its value from the last superstep at
+skipped vertices, or be false.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ _SWAPPED = {"lt": "gt", "le": "ge"}
 def stays(cond: f.Expr) -> bool:
     """Whether a condition cannot become true at a vertex where nothing changed, that is, old and new values are equal.
 
-    A bound of a change that is not a literal is assumed to be a tolerance, which is not negative.
+    If a change is compared with a bound that is not a literal, this bound is assumed to be a tolerance, which is not
+    negative.
     """
     if _steady(cond) or _never(cond):
         return True

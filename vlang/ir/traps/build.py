@@ -12,12 +12,12 @@ __all__ = ["above", "below", "both", "can_be_infinite", "compare", "component", 
 
 
 def some(*tests: f.Expr) -> f.Expr:
-    """An expression that is true if some test holds; without tests it is false."""
+    """Return an expression that is true if some test holds; without tests, the expression is false."""
     return fold(lambda a, b: f.Op(BOOL, "or", (a, b)), tests) if tests else f.Const(BOOL, False)
 
 
 def both(*tests: f.Expr) -> f.Expr:
-    """An expression that is true if every test holds; without tests it is true."""
+    """Return an expression that is true if every test holds; without tests, the expression is true."""
     return fold(lambda a, b: f.Op(BOOL, "and", (a, b)), tests) if tests else f.Const(BOOL, True)
 
 

@@ -42,7 +42,7 @@ def failures(op: f.Op, compared: bool) -> Iterator[Failure]:
     Args:
         op: The operation.
         compared: Whether the value only decides a minimum, a maximum or a comparison. An infinite integer operand is
-            then taken as intended, and is no failure.
+            then intended, and is no failure.
     """
     if op.op in _ORDERINGS:
         yield from _ordering(op)

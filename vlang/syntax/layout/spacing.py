@@ -181,8 +181,8 @@ def _between(rows: list[Row], gap: str, depth: int) -> list[Above]:
 
     Args:
         gap: the text between the rows.
-        depth: the depth of the next row. A comment between a block and a row outside of it belongs to the innermost
-            block whose lines begin at or left of the column of the comment.
+        depth: the depth of the next row. A comment between a block and a row outside of the block belongs to the
+            innermost block that is not indented more than the comment.
     """
     lines = gap.split("\n")[:-1] if "\n" in gap else []
     if rows and lines:

@@ -225,7 +225,7 @@ def _same(d: Dialect, rounded: bool, type_: Scalar, was: str, now: str, operator
 
 
 def _absorbed(writer: StageWriter, how: Pushing, unchanged: str) -> Lines:
-    """Lines that skip a receiver whose bool is final, before other fields of the receiver are read (rule X1)."""
+    """Return lines that skip a receiver with a final bool before other fields of the receiver are read (rule X1)."""
     operators = [accumulation.reduce.operator for accumulation in writer.accumulations]
     if how.types != (BOOL,) or "early" in writer.without:
         return ()

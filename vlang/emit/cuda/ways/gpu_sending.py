@@ -27,7 +27,8 @@ class Push:
         kind: "direct", "cells", or "" if active vertices cannot push.
         reason: why active vertices push in this way, or cannot push.
         writes: for each gather, in order, the write into which the gather is joined.
-        priority: "ascending" or "descending" values of the first field of the first write; "" for no order.
+        priority: "ascending" or "descending", the order of the values of the first field of the first write; "" if
+            vertices have no priorities.
     """
 
     kind: str

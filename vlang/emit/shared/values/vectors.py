@@ -94,7 +94,9 @@ def _product(writer: Writer, expr: f.Op) -> tuple[str, ...] | None:
 
 
 def _factors(expr: f.Op) -> tuple[f.Op, f.Expr] | None:
-    """The first row of a large matrix and a vector, if a list of inner products may be their product; else None."""
+    """Return the first row of a large matrix, and a vector, if a list of inner products may be their matrix-vector
+    product; else None.
+    """
     first = expr.args[0]
     if not (isinstance(first, f.Op) and first.op == "dot" and isinstance(first.args[0], f.Op)):
         return None
