@@ -226,7 +226,7 @@ def common(a: Type, b: Type) -> Type | None:
 
 
 def converts(source: Type, target: Type) -> bool:
-    """Whether a value of `source` converts to `target` implicitly.
+    """Return whether a value of `source` converts to `target` implicitly.
 
     Integers convert to floats, and a type converts to a wider type that has all of its values. Literals and counters
     take the type that the context needs.

@@ -131,7 +131,7 @@ def _difference(plain: Result, other: Result, bound: _Bound) -> str:
 
 
 def _rounds(facts: Facts) -> bool:
-    """Whether sums or declared reductions make a float result depend on the order of contributions."""
+    """Return whether sums or declared reductions make a float result depend on the order of contributions."""
     parts = (part for statement in statements(facts.program.body) for expr in expressions(statement)
              for part in f.walk(expr))
     return any("rounding" in replicate(part).marks for part in parts if isinstance(part, f.Reduce)) or \

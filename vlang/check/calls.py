@@ -335,7 +335,7 @@ def _listed(x: Expressions, node: t.Call, arg: t.Expr, everywhere: str, at: Sigh
 
 
 def _excluded(x: Expressions, node: t.Call) -> bool:
-    """Whether a call of `in` is written `not in`."""
+    """Return whether a call of `in` is written `not in`."""
     between = x.run.file.text[node.args[0].span.end : node.args[1].span.start]
     return "not" in between.split()
 

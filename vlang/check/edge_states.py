@@ -189,7 +189,7 @@ def state_between(x: Expressions, node: t.Call, symbol: Symbol, at: Sight) -> Va
 
 
 def _reads_third(node: t.Call, at: Sight) -> bool:
-    """Whether an argument is the common neighbour."""
+    """Return whether an argument is the common neighbour."""
     found = (at.scope.find(arg.name) for arg in node.args if isinstance(arg, t.Name))
     return any(s is not None and isinstance(s.decl, t.Domain) and s.decl.kind == "common" for s in found)
 

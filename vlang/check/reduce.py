@@ -37,7 +37,7 @@ _OF_ONE = frozenset({"field", "edge", "accumulator", "neighbour", "member"})  # 
 
 
 def over_edges(domain: t.Domain) -> bool:
-    """Whether a reduction with this domain ranges over edges."""
+    """Return whether a reduction with this domain ranges over edges."""
     return domain.kind in ("in", "out", "both", "group", "common")
 
 

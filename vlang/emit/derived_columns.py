@@ -41,7 +41,7 @@ def _asks(expr: f.Expr) -> bool:
 
 
 def _of_ends(expr: f.Expr) -> bool:
-    """Whether an expression is `common` of self and the neighbour, in either order."""
+    """Return whether an expression is `common` of self and the neighbour, in either order."""
     if not isinstance(expr, f.Op) or expr.op != "common":
         return False
     ends = [arg.of for arg in expr.args if isinstance(arg, f.Vertex)]

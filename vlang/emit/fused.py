@@ -87,7 +87,7 @@ def _steps_after(plan: LoopPlan, at: int) -> Iterator[tuple[Stage | ScalarStep, 
 
 
 def _folds(value: f.Expr, later: set[str], next_one: bool) -> bool:
-    """Whether a value is computed from reductions over all vertices, and these reductions can be fused.
+    """Return whether a value is computed from reductions over all vertices, and these reductions can be fused.
 
     Reductions of the next superstep (`next_one`) must not read past values, because that superstep has not begun.
     """
@@ -97,7 +97,7 @@ def _folds(value: f.Expr, later: set[str], next_one: bool) -> bool:
 
 
 def _at_hand(expr: f.Expr, of: str, later: set[str], now: bool) -> bool:
-    """Whether an expression reads only the vertex `of` and no value in `later`.
+    """Return whether an expression reads only the vertex `of` and no value in `later`.
 
     Args:
         now: whether to exclude past values as well.

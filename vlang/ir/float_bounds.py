@@ -241,7 +241,7 @@ def values_in(expr: f.Expr) -> Iterator[f.Expr]:
 
 
 def floating(type_: Type) -> bool:
-    """Whether a type is a float type, or a type of vectors of floats."""
+    """Return whether a type is a float type, or a type of vectors of floats."""
     item = type_.item if isinstance(type_, Vector) else type_
     return isinstance(item, Scalar) and item.floating
 
@@ -286,7 +286,7 @@ def _least(divisor: f.Expr) -> float:
 
 
 def _negative(expr: f.Expr) -> bool:
-    """Whether a value is known to be 0 or less."""
+    """Return whether a value is known to be 0 or less."""
     if isinstance(expr, f.Const):
         return float(expr.value or 0) <= 0
     return isinstance(expr, f.Op) and expr.op == "neg" and isinstance(expr.args[0], f.Op) and expr.args[0].op == "abs"

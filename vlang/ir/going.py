@@ -107,7 +107,7 @@ def _judge(
 
 
 def _heeds_both(fact: LoopFacts) -> bool:
-    """Whether activity depends on the size of a change, not on its sign.
+    """Return whether activity depends on the size of a change, not on its sign.
 
     The default activation depends only on the size. The same holds for a condition in which `abs(change(x))` is
     compared with a value that is constant in the loop. For a vector, the largest component or the sum of the components

@@ -219,7 +219,7 @@ class _Notes(Notes):
         self._ranges, self._far = ranges, far
 
     def concerns(self, expr: f.Expr) -> bool:
-        """Whether an operation on integers in an expression is risky."""
+        """Return whether an operation on integers in an expression is risky."""
         return any(True for _ in _risky(expr, self._ranges))
 
     def reduction(self, statement: f.Statement, reduce: f.Reduce, name: str) -> Iterator[f.Statement]:

@@ -1,5 +1,4 @@
-"""The rules that the IR obeys, one sentence each. `assert_schedule` checks schedules, and `vlang.emit.plan_invariants`
-checks plans.
+"""The rules that the IR obeys, one sentence each. Other modules check the rules of schedules and plans.
 
 The rules state what `vlang.ir.lower` guarantees to all later modules. With VLANG_INVARIANTS=1, as in the tests, every
 program is checked against all rules; without it, this module is not loaded. A broken rule is a bug of vlang, and raises
@@ -79,8 +78,7 @@ class Node:
 
     Attributes:
         expr: the expression.
-        level: the level at which the expression is evaluated: "edge" inside a reduction over edges, else the level of
-            the Site.
+        level: the level of the expression: "edge" inside a reduction over edges, else the level of the Site.
         site: the Site that it belongs to.
         outer: the expression directly around it; None for the outermost.
         reduce: the innermost reduction around it; None if there is none.
@@ -163,8 +161,7 @@ class _Walk:
 
     @staticmethod
     def _until(one: f.Repeat | f.ForRange, names: frozenset[tuple[str, str]], loops: int) -> Iterator[Site]:
-        """Yield the condition of an `until`, which is evaluated after the block and can read the `let`s of the block.
-        """
+        """Yield the condition of an `until`, which comes after the block and can read the `let`s of the block."""
         if one.until is not None:
             names |= {("let", s.name) for s in one.body if isinstance(s, f.Let)}
             yield Site(one.until, "graph", names, loops, f"`until` of line {one.span.line}", BOOL)
@@ -201,9 +198,7 @@ def _inside(node: Node) -> Iterator[Node]:
 
 # --------------------------------------------------------------------------------------------------------- rules
 def _twice(program: f.Program) -> Iterator[str]:
-    """Names with two meanings. The initializer of a field or `global` has the name of the field or `global`, and does
-    not count as a second meaning.
-    """
+    """Yield names with two meanings. The initializer of a field or `global` is not a second meaning of its name."""
     names = [decl.name for decls in (program.params, program.edges, program.states, program.fields, program.globals,
                                      program.reductions) for decl in decls]
     names += [s.name for s in statements(program.body) if isinstance(s, (f.Gather, f.Let, f.ForVertices, f.ForRange))]
@@ -313,7 +308,7 @@ def _kept(program: f.Program) -> Iterator[str]:
 
 
 def _is_pointer(key: f.Expr | None) -> bool:
-    """Whether a key is the present value of a field of type vertex at the other vertex."""
+    """Return whether a key is the present value of a field of type vertex at the other vertex."""
     return isinstance(key, f.Field) and (key.of, key.time, key.type) == ("other", "now", VERTEX)
 
 

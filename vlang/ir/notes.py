@@ -72,7 +72,7 @@ class Notes(ABC):
 
     @abstractmethod
     def concerns(self, expr: f.Expr) -> bool:
-        """Whether a part of an expression may become infinite from finite operands."""
+        """Return whether a part of an expression may become infinite from finite operands."""
 
     @abstractmethod
     def reduction(self, statement: f.Statement, reduce: f.Reduce, name: str) -> Iterator[f.Statement]:
@@ -200,14 +200,14 @@ def _item(type_: Type) -> Scalar:
 
 
 def endless(type_: Type, ends: tuple[int | float, int | float]) -> bool:
-    """Whether the least or the greatest value of an edge field stands for an infinity of its type."""
+    """Return whether the least or the greatest value of an edge field stands for an infinity of its type."""
     item = _item(type_)
     return any(math.isinf(end) if item.floating else item.kind == "int" and end in (item.lowest, item.highest)
                for end in ends)
 
 
 def infinite(value: f.Expr) -> f.Expr:
-    """Whether a number, or a component of a vector, is `inf` or `-inf`."""
+    """Return whether a number, or a component of a vector, is `inf` or `-inf`."""
     item, vector = _item(value.type), isinstance(value.type, Vector)
     if item.floating:
         size: f.Expr = f.Op(value.type, "abs", (value,))
@@ -220,15 +220,15 @@ def infinite(value: f.Expr) -> f.Expr:
 
 
 def either(tests: Iterable[f.Expr]) -> f.Expr:
-    """Whether some test holds."""
+    """Return whether some test holds."""
     return fold(lambda a, b: f.Op(BOOL, "or", (a, b)), tests)
 
 
 def both(tests: Iterable[f.Expr]) -> f.Expr:
-    """Whether all tests hold."""
+    """Return whether all tests hold."""
     return fold(lambda a, b: f.Op(BOOL, "and", (a, b)), tests)
 
 
 def no(expr: f.Expr) -> f.Expr:
-    """Whether a test does not hold."""
+    """Return whether a test does not hold."""
     return f.Op(BOOL, "not", (expr,))

@@ -73,7 +73,7 @@ class _Notes(Notes):
         self._readers = _readers(program)
 
     def concerns(self, expr: f.Expr) -> bool:
-        """Whether an operation on floats in an expression may overflow."""
+        """Return whether an operation on floats in an expression may overflow."""
         return any(map(self._risky, values_in(expr)))
 
     def reduction(self, statement: f.Statement, reduce: f.Reduce, name: str) -> Iterator[f.Statement]:
@@ -207,7 +207,7 @@ def _named(program: f.Program, holds: Callable[[f.Expr], bool]) -> set[str]:
 
 
 def _from(expr: f.Expr, names: set[str], risky: Risky) -> bool:
-    """Whether a value contains an operation that may overflow, or reads a name in `names`."""
+    """Return whether a value contains an operation that may overflow, or reads a name in `names`."""
     return any(risky(e) or (isinstance(e, (f.Accumulator, f.GraphValue)) and e.name in names) for e in values_in(expr))
 
 
@@ -216,5 +216,5 @@ def _reads(expr: f.Expr, names: set[str]) -> bool:
 
 
 def _undefined(expr: f.Expr) -> bool:
-    """Whether an expression contains a float operation that may give NaN although its operands are numbers."""
+    """Return whether an expression contains a float operation that may give NaN although its operands are numbers."""
     return any(isinstance(e, f.Op) and e.op in _UNDEFINED and floating(e.type) for e in f.walk(expr))

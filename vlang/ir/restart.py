@@ -84,6 +84,6 @@ def _written(statement: f.Statement) -> frozenset[str]:
 
 
 def _reads(exprs: Iterable[f.Expr], names: frozenset[str]) -> bool:
-    """Whether an expression reads a field in `names`."""
+    """Return whether an expression reads a field in `names`."""
     read: Iterator[str] = (e.name for expr in exprs for e in f.walk(expr) if isinstance(e, f.Field))
     return not names.isdisjoint(read)

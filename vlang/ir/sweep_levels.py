@@ -90,7 +90,7 @@ def levelled(stage: Stage, sweep: Sweep, factors: bool = True) -> Levelled | Non
 
 
 def _sendable(reduce: f.Reduce) -> bool:
-    """Whether a contribution is one number that depends only on the sender, or the identity of the reduction."""
+    """Return whether a contribution is one number that depends only on the sender, or the identity of the reduction."""
     if reduce.default is not None or reduce.operator not in _NEUTRAL:
         return False
     parts = [reduce.body] if reduce.cond is None else [reduce.body, reduce.cond]
@@ -172,7 +172,7 @@ def _fraction(expr: f.Expr) -> tuple[list[f.Expr], list[f.Expr]]:
 
 
 def _own(expr: f.Expr, written: set[str]) -> bool:
-    """Whether an expression is a value of the receiver that the pass does not write."""
+    """Return whether an expression is a value of the receiver that the pass does not write."""
     parts = list(f.walk(expr))
     reads = [e for e in parts if isinstance(e, f.Field)]
     plain = all(isinstance(e, (f.Field, f.Const, f.GraphValue, f.Op)) for e in parts)

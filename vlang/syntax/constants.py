@@ -38,7 +38,7 @@ def _default(param: t.Param) -> int | None:
 
 
 def in_range(value: object) -> bool:
-    """Whether a constant may have a value: an integer from 1 to MOST."""
+    """Return whether a constant may have a value: an integer from 1 to MOST."""
     return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST
 
 

@@ -57,7 +57,7 @@ def in_vertex_order(name: str, graph: Graph, value: Any, vector: bool) -> Array:
 
 
 def _default(index: Any) -> bool:
-    """Whether an index is the default index of pandas, 0, 1, 2, ...."""
+    """Return whether an index is the default index of pandas, 0, 1, 2, ...."""
     return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
 
 

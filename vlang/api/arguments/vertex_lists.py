@@ -20,7 +20,7 @@ _TEXT = re.compile(r"all|random:([1-9]\d{0,11})(?:,seed=(\d{1,18}))?")
 
 
 def is_described(text: str) -> bool:
-    """Whether a text is `all`, `random:K` or `random:K,seed=S`."""
+    """Return whether a text is `all`, `random:K` or `random:K,seed=S`."""
     return _TEXT.fullmatch(text) is not None
 
 

@@ -185,7 +185,7 @@ def _device(plan: Plan, program: f.Program) -> str:
 
 
 def _has_floats(type_: Type) -> bool:
-    """Whether values of a type are or contain floats."""
+    """Return whether values of a type are or contain floats."""
     if isinstance(type_, Tuple):
         return any(map(_has_floats, type_.items))
     item = type_.item if isinstance(type_, Vector) else type_

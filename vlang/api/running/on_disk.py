@@ -46,7 +46,7 @@ def keys_read(program: Program) -> tuple[int, str] | None:
 
 
 def placed(program: Program, plan_for: Callable[[str], Plan], graph: Graph, options: Options) -> Placement | None:
-    """Whether a run streams its edges or reads them into memory; None for a graph in memory.
+    """Return whether a run streams its edges or reads them into memory; None for a graph in memory.
 
     Args:
         program: the program.

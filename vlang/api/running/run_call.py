@@ -179,7 +179,7 @@ def _folder_of(options: Options) -> AbstractContextManager[StateFolder | None]:
 
 
 def _placed(program: Program, plan_for: Callable[[str], Plan], call: Call) -> Placement | None:
-    """Whether the run streams the edges of a graph on disk; None for a graph in memory."""
+    """Return whether the run streams the edges of a graph on disk; None for a graph in memory."""
     if call.graph.stored is None or here() is not None or len(device_names(call.options.device)) > 1:
         return None
     from vlang.api.running.on_disk import placed  # start-up

@@ -91,7 +91,7 @@ def most_together(program: Program, call: Call) -> int:
 
 
 def _searches(program: Program, call: Call) -> bool:
-    """Whether a loop of a program is a search with a uniform frontier."""
+    """Return whether a loop of a program is a search with a uniform frontier."""
     return any(isinstance(way_of(TOGETHER_WAYS, loop, call.graph, call.options), TogetherReach)
                for loop in _plan_of(program, call).loops)
 

@@ -186,7 +186,7 @@ class _Trial:
         return None
 
     def idempotent(self) -> bool:
-        """Whether f(a, a) = a for all operands that were tried."""
+        """Return whether f(a, a) = a for all operands that were tried."""
         return all(not np.any(e.within(_differ(self._f(e, a, a), a))) for e in self.evaluators
                    for (a, _, _) in (*self.special_rows, *self.random))
 
@@ -305,7 +305,7 @@ class _Trial:
 
 
 def _differ(left: Operand, right: Operand, undefined: bool = False) -> Array:
-    """Whether two results differ by more than rounding, for each element of the arrays.
+    """Return whether two results differ by more than rounding, for each element of the arrays.
 
     If `undefined`, NaN differs from every value; otherwise NaN counts as equal to every value.
     """

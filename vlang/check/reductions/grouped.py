@@ -59,7 +59,7 @@ def group_parts(x: Expressions, node: t.Reduce, group: t.Grouping, edge: Sight, 
 
 
 def _groups(type_: Type) -> bool:
-    """Whether values of a type can be keys."""
+    """Return whether values of a type can be keys."""
     return isinstance(type_, Scalar) and (type_.integral or type_ in (BOOL, VERTEX, CATEGORY) or type_.kind == "time")
 
 

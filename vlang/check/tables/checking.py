@@ -136,7 +136,7 @@ class Run:
         return symbol
 
     def free(self, scope: Scope, name: str, span: t.Span) -> bool:
-        """Whether `name` may be declared in this scope; reports V102 if not."""
+        """Return whether `name` may be declared in this scope; reports V102 if not."""
         if name in RESERVED:
             self.report(Code.NAME_TAKEN, f"`{name}` is a word of the language", span, "choose another name")
             return False

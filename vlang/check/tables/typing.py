@@ -86,7 +86,7 @@ def with_item(type_: Type, new: Scalar) -> Type:
 
 
 def numeric(type_: Type) -> bool:
-    """Whether the type is a number or a vector of numbers."""
+    """Return whether the type is a number or a vector of numbers."""
     scalar = item(type_)
     return scalar is not None and scalar.numeric
 
@@ -163,7 +163,7 @@ def misfit(expr: t.Expr, source: Type, target: Type) -> tuple[t.Expr, str] | Non
 
 
 def _infinite(expr: t.Expr) -> bool:
-    """Whether an expression is a choice among `inf`, `-inf` and texts."""
+    """Return whether an expression is a choice among `inf`, `-inf` and texts."""
     if isinstance(expr, t.Unary):
         return expr.op == "-" and _infinite(expr.value)
     if isinstance(expr, t.Conditional):
@@ -251,7 +251,7 @@ def _unnamed(literal: t.Literal, goal: Scalar) -> str | None:
 
 
 def comparable(left: Type, right: Type, ordering: bool) -> bool:
-    """Whether two types can be compared by == and != or, with `ordering`, by <, <=, > and >=."""
+    """Return whether two types can be compared by == and != or, with `ordering`, by <, <=, > and >=."""
     if isinstance(left, Tuple) and isinstance(right, Tuple):
         return len(left.items) == len(right.items) and all(
             (x == y == BOOL) or comparable(x, y, ordering) for x, y in zip(left.items, right.items, strict=True))

@@ -63,7 +63,7 @@ def _blocks(writer: StageWriter) -> bool:
 
 
 def _runs(writer: StageWriter) -> bool:
-    """Whether the kernel processes runs of vertices: all vertices of a run gather, then all apply.
+    """Return whether the kernel processes runs of vertices: all vertices of a run gather, then all apply.
 
     Runs require that every vertex both gathers and applies. A vertex of a run must not read new values of another
     vertex of the run, so a pass with runs must not update values in place.
@@ -82,7 +82,7 @@ def _rows(writer: StageWriter) -> tuple[str, ...]:
 
 
 def _leaves(writer: StageWriter) -> bool:
-    """Whether a vertex may stop reading its edges early (rule X1)."""
+    """Return whether a vertex may stop reading its edges early (rule X1)."""
     return early_of(writer).kind == "absorbing"
 
 

@@ -87,7 +87,7 @@ class Cell:
         return moved if self._plain(d) and not wider else d.convert(self.type, moved)
 
     def _plain(self, d: Dialect) -> bool:
-        """Whether the cell has the same type as its only component."""
+        """Return whether the cell has the same type as its only component."""
         return d.typename(self.types[0]) == self.type.name
 
     def _moved(self, d: Dialect, type_: Scalar, value: str) -> str:

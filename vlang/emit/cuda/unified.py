@@ -63,7 +63,7 @@ def cell_type(type_: Type) -> Scalar | None:
 
 
 def packed(type_: Tuple) -> bool:
-    """Whether tuples fit in a 64-bit word, so that the order of words is the order of tuples.
+    """Return whether tuples fit in a 64-bit word, so that the order of words is the order of tuples.
 
     Tuples that fit have two components of at most 32 bits, and a second component that is not a float: the bits of
     floats give no total order, because there are two zeros and NaN.

@@ -77,7 +77,7 @@ class LoopPlan:
     hoists: bool = True
 
     def sole(self, stage: Stage) -> bool:
-        """Whether no other pass of the loop writes a field that this pass writes."""
+        """Return whether no other pass of the loop writes a field that this pass writes."""
         return not any(set(stage.written) & set(other.written) for other in self.loop.stages if other is not stage)
 
     def messages(self, stage: Stage) -> dict[f.Expr, int]:

@@ -68,7 +68,7 @@ def _target(writes: tuple[Write, ...], gather: f.Gather) -> Write | None:
 
 
 def early_of(writer: StageWriter) -> Early:
-    """Whether a vertex may stop gathering early, or need not gather at all."""
+    """Return whether a vertex may stop gathering early, or need not gather at all."""
     plan, stage = writer.plan, writer.stage
     if plan is None or not stage.gathers or "early" in writer.without:
         return Early()

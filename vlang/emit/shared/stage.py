@@ -348,7 +348,7 @@ class StageWriter:
             writer.lines.append(d.assign(at, flag if reader == self.stage.name else d.bits(at, flag)))
 
     def _changed(self, writer: Writer, scope: Scope, name: str) -> str:
-        """Whether this pass changes a field, or an accumulator or mask that it stores."""
+        """Return whether this pass changes a field, or an accumulator or mask that it stores."""
         if name in self.types:
             type_ = self.types[name]
             before = scope.read(f.Field(type_, name, "self"), "field", "v")

@@ -303,7 +303,7 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 
 def pairs(expr: Expr) -> bool:
-    """Whether an expression reads whole neighbour lists of the two ends of an edge."""
+    """Return whether an expression reads whole neighbour lists of the two ends of an edge."""
     return any((isinstance(e, Reduce) and e.domain.kind == "common") or (isinstance(e, Op) and e.op == "between")
                for e in walk(expr))
 

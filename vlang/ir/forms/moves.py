@@ -87,7 +87,7 @@ class Known:
         return None
 
     def at_most(self, expr: f.Expr, bound: float) -> bool:
-        """Whether an expression is known to be at most `bound`: a literal, or a value with a contract."""
+        """Return whether an expression is known to be at most `bound`: a literal, or a value with a contract."""
         number, key = _number(expr), self._key(expr)
         if number is not None:
             return number <= bound
@@ -103,7 +103,7 @@ class Known:
         return max(low, self._whole_least.get(key, low)), min(high, self._whole_most.get(key, high))
 
     def nonnegative(self, expr: f.Expr) -> bool:
-        """Whether an expression is known to be >= 0."""
+        """Return whether an expression is known to be >= 0."""
         number, key = _number(expr), self._key(expr)
         if number is not None:
             return number >= 0
@@ -118,7 +118,7 @@ class Known:
         return isinstance(expr, f.Op) and self._op(expr)
 
     def reduces_nonnegative(self, reduce: f.Reduce) -> bool:
-        """Whether a reduction is known to be >= 0."""
+        """Return whether a reduction is known to be >= 0."""
         if reduce.default is not None and not self.nonnegative(reduce.default):
             return False
         if reduce.user:

@@ -129,12 +129,12 @@ def _scalar_form(program: f.Program, apply: f.Apply) -> tuple[Operator, f.Expr] 
 
 
 def rounds(expr: f.Expr) -> bool:
-    """Whether an expression rounds a float to f16, the only conversion that may lose information here."""
+    """Return whether an expression rounds a float to f16, the only conversion that may lose information here."""
     return isinstance(expr, f.Op) and expr.op == "cast" and expr.type == F16 and _wider(expr.args[0])
 
 
 def widens(expr: f.Expr) -> bool:
-    """Whether an expression converts an f16 to a wider float, which does not change the value."""
+    """Return whether an expression converts an f16 to a wider float, which does not change the value."""
     return isinstance(expr, f.Op) and expr.op == "cast" and expr.args[0].type == F16 and _wider(expr)
 
 
@@ -189,7 +189,7 @@ def _refold(op: str, type_: Type, operands: list[f.Expr]) -> f.Expr:
 
 
 def _is_now(expr: f.Expr, name: str) -> bool:
-    """Whether an expression is the present value of the vertex's own field `name`."""
+    """Return whether an expression is the present value of the vertex's own field `name`."""
     return isinstance(expr, f.Field) and (expr.name, expr.of, expr.time) == (name, "self", "now")
 
 

@@ -40,7 +40,7 @@ class Range:
         return (low, high) if low <= high else None
 
     def has(self, value: int) -> bool:
-        """Whether the range contains a value."""
+        """Return whether the range contains a value."""
         return self.low <= value <= self.high
 
     @property

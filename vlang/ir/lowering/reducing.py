@@ -140,7 +140,7 @@ class Reductions(ABC):
                         span=node.span)
 
     def picks_edge(self, node: t.Expr) -> bool:
-        """Whether an expression is a `pick`."""
+        """Return whether an expression is a `pick`."""
         return isinstance(node, t.Reduce) and bool(node.keys)
 
     def chosen(self, pair: f.Expr) -> f.Expr:

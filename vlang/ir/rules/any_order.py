@@ -47,7 +47,7 @@ def any_order(ctx: Context) -> Verdict:
 
 
 def _read_together(ctx: Context, write: Write) -> bool:
-    """Whether neighbours read several of the fields that are written together."""
+    """Return whether neighbours read several of the fields that are written together."""
     return len(set(write.fields) & {name for phase in ctx.phases for name in phase.neighbour}) > 1
 
 
@@ -98,7 +98,7 @@ def _against(ctx: Context, write: Write) -> Verdict | None:
 
 
 def _plain_copy(ctx: Context, write: Write) -> bool:
-    """Whether each contribution is `u.x` itself, which an idempotent user reduction requires."""
+    """Return whether each contribution is `u.x` itself, which an idempotent user reduction requires."""
     if write.joined is None:
         return False
     reduce = write.joined.reduce

@@ -75,7 +75,7 @@ def _start_value(ctx: Context, name: str) -> f.Const | None:
 
 
 def _holds(test: f.Expr, value: f.Const) -> bool:
-    """Whether the test `x op literal` is true for a value of x."""
+    """Return whether the test `x op literal` is true for a value of x."""
     assert isinstance(test, f.Op)
     bound = test.args[1]
     assert isinstance(bound, f.Const)
@@ -86,7 +86,7 @@ def _holds(test: f.Expr, value: f.Const) -> bool:
 
 
 def strict_order(cond: f.Expr) -> bool:
-    """Whether a condition orders the ends of an edge strictly: `(u.p, ..., u) < (p, ..., self)`, or with `>`."""
+    """Return whether a condition orders the ends of an edge strictly: `(u.p, ..., u) < (p, ..., self)`, or with `>`."""
     if not (isinstance(cond, f.Op) and cond.op in ("lt", "gt")):
         return False
     left, right = cond.args

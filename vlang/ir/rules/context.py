@@ -82,7 +82,7 @@ class Context:
         return tuple(write for write in self.writes if name in write.fields)
 
     def whole(self, write: Write) -> bool:
-        """Whether the fields of a tuple write are always written together, in this order."""
+        """Return whether the fields of a tuple write are always written together, in this order."""
         return all(other.fields == write.fields for name in write.fields for other in self.ways(name))
 
     @property
@@ -192,7 +192,7 @@ def outside(scope: LoopScope, writes: tuple[Write, ...], some: Iterable[Write]) 
 
 
 def joins_only(writes: tuple[Write, ...], write: Write) -> bool:
-    """Whether a write is an idempotent join, and every write of its fields uses the same operator."""
+    """Return whether a write is an idempotent join, and every write of its fields uses the same operator."""
     alike = [w for name in write.fields for w in writes if name in w.fields]
     return write.idempotent and all(w.operator == write.operator and w.fields == write.fields for w in alike)
 
@@ -215,7 +215,7 @@ def _read_outside(scope: LoopScope, writes: tuple[Write, ...]) -> frozenset[str]
 def _activation(
     scope: LoopScope, writes: tuple[Write, ...], directions: dict[str, str | None]
 ) -> tuple[bool, str]:
-    """Whether the loop has the default activation, by the criteria of language.md section 9, and the reason."""
+    """Return whether the loop has the default activation, by the criteria of language.md section 9, and the reason."""
     activate = scope.loop.activate
     if activate is None:
         return True, "no `activate when`: a vertex is active if a field applied in the loop changed"

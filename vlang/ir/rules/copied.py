@@ -52,7 +52,7 @@ def _not_alone(ctx: Context) -> Verdict | None:
 
 
 def _joins(ctx: Context, write: Write) -> Verdict:
-    """Whether the loop's only write joins `u.x` itself into x."""
+    """Return whether the loop's only write joins `u.x` itself into x."""
     word = ctx.scope.word(write.fields[0])
     if write.operator is None:
         return Verdict(False, f"`{word}` is recomputed, not joined with its old value", "r")

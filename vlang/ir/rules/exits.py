@@ -204,7 +204,7 @@ def _strict_infinite(body: f.Expr, low: bool, known: Known) -> frozenset[str]:
 
 
 def _bounded(expr: f.Expr, known: Known, below: bool) -> bool:
-    """Whether a term cannot cancel an infinity: an integer, a finite literal or, with `below`, a value >= 0."""
+    """Return whether a term cannot cancel an infinity: an integer, a finite literal or, with `below`, a value >= 0."""
     if isinstance(expr.type, Scalar) and expr.type.integral:
         return True
     finite = isinstance(expr, f.Const) and isinstance(expr.value, float) and math.isfinite(expr.value)
@@ -234,7 +234,7 @@ def _strict_zero(body: f.Expr, domain: str) -> frozenset[str]:
 
 
 def _nonzero(expr: f.Expr, domain: str) -> bool:
-    """Whether a divisor is known not to be 0: it is a literal, or a degree of the neighbour, which is at least 1
+    """Return whether a divisor is known not to be 0: it is a literal, or a degree of the neighbour, which is at least 1
     because it counts the current edge.
     """
     if isinstance(expr, f.Op) and expr.op == "cast":

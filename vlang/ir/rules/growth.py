@@ -55,12 +55,12 @@ def _starts(ctx: Context, name: str) -> list[f.Expr]:
 
 
 def _tied(ctx: Context, name: str) -> bool:
-    """Whether the initial value of a field depends on the edges."""
+    """Return whether the initial value of a field depends on the edges."""
     return any(isinstance(e, (f.Degree, f.Reduce)) for value in _starts(ctx, name) for e in f.walk(value))
 
 
 def _start_stays(ctx: Context, write: Write) -> bool:
-    """Whether the initial value of the written fields is also legal after the edges have changed.
+    """Return whether the initial value of the written fields is also legal after the edges have changed.
 
     The initial value stays legal if it does not depend on edges. A degree stays legal, too, if it is joined by `min`
     with an h-index, which is never more than the degree.

@@ -64,7 +64,7 @@ def _hoistable(expr: f.Expr) -> Iterator[f.Expr]:
 
 
 def only_neighbour(expr: f.Expr) -> bool:
-    """Whether an expression depends only on the neighbour and on graph values."""
+    """Return whether an expression depends only on the neighbour and on graph values."""
     if isinstance(expr, (f.Field, f.Degree, f.Vertex)):
         return expr.of == "other"
     if isinstance(expr, (f.EdgeValue, f.EdgeState, f.Keep, f.Accumulator, f.Reduce)):

@@ -28,13 +28,13 @@ def stays(cond: f.Expr) -> bool:
 
 
 def _steady(cond: f.Expr) -> bool:
-    """Whether a condition reads no old values."""
+    """Return whether a condition reads no old values."""
     return not any((isinstance(e, f.Field) and e.time != "now") or (isinstance(e, f.Op) and e.op == "differs")
                    for e in f.walk(cond))
 
 
 def _never(cond: f.Expr) -> bool:
-    """Whether a condition is false at a vertex where nothing changed."""
+    """Return whether a condition is false at a vertex where nothing changed."""
     if not isinstance(cond, f.Op):
         return False
     if cond.op in ("and", "or"):

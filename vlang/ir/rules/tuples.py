@@ -79,7 +79,7 @@ def _distinct(ctx: Context, part: f.Expr, name: str, way: Move, first: bool) -> 
 
 
 def _whole(part: f.Op, way: Move) -> bool:
-    """Whether a sum has an integer type with an infinity in direction `way`; an unsigned type has no `-inf`."""
+    """Return whether a sum has an integer type with an infinity in direction `way`; an unsigned type has no `-inf`."""
     return isinstance(part.type, Scalar) and part.type.integral and (way == DOWN or part.type.kind == "int")
 
 

@@ -274,7 +274,7 @@ def _active(reduce: f.Reduce, cond: f.Expr | None = None) -> f.Expr | None:
 
 
 def _reads_change(expr: f.Expr) -> bool:
-    """Whether an expression reads the `change` of a field.
+    """Return whether an expression reads the `change` of a field.
 
     The value of a `change` at the end of a superstep differs from its value during the superstep.
     """

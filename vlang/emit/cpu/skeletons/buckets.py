@@ -56,7 +56,7 @@ from vlang.runtime.plan.layouts.order_words import (
 
 @inner
 def has_room(control: Pointer[i64], desk: Pointer[i64]) -> bool:
-    """Whether this worker can get another run."""
+    """Return whether this worker can get another run."""
     if desk[ORDER_FREE] != 0 or desk[ORDER_FRESH] != desk[ORDER_FRESH_END]:
         return True
     return control[ORDER_TAKEN] + ORDER_GRANT <= control[ORDER_RUNS]
@@ -133,7 +133,7 @@ def put_on_offer(desk: Pointer[i64], at: i64, turn: i64) -> None:
 
 @inner
 def on_offer(desk: Pointer[i64], turn: i64) -> bool:
-    """Whether a worker offers runs in a round."""
+    """Return whether a worker offers runs in a round."""
     head = peek(desk, ORDER_HEAD)
     return (head >> ORDER_PLACE) & 3 == turn and head & ((i64(1) << ORDER_PLACE) - 1) != 0
 

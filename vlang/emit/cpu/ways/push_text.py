@@ -57,7 +57,7 @@ class Pushing:
 
 
 def pushing(writer: StageWriter) -> Pushing:
-    """Whether and how a stage may push."""
+    """Return whether and how a stage may push."""
     writes, reason = joined_writes(writer)
     reason = reason or _not_words(writer, writes)
     if reason:
@@ -72,7 +72,7 @@ def pushing(writer: StageWriter) -> Pushing:
 
 
 def _not_words(writer: StageWriter, writes: tuple[Write, ...]) -> str:
-    """Why gathered values cannot be stored in fields unchanged; "" if they can."""
+    """Return the reason why gathered values cannot be stored in fields unchanged; "" if they can."""
     for write, accumulation in zip(writes, writer.accumulations):
         if accumulation.declared is not None:
             return f"`{accumulation.reduce.name}` is declared by the program, and may round"

@@ -47,7 +47,7 @@ class TogetherText:
 
 
 def alone_because(writer: StageWriter) -> str:
-    """Why runs may not share the reductions of a pass; "" if they may."""
+    """Return the reason why runs may not share the reductions of a pass; "" if they may."""
     stage = writer.stage
     if stage.domain not in ("in", "out", "both"):
         return "it reads no edges"

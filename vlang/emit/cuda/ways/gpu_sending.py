@@ -66,7 +66,7 @@ def push_of(writer: StageWriter, cells: Sequence[Cell], cell_reason: str) -> Pus
 
 
 def _not_direct(writer: StageWriter, cells: Sequence[Cell], writes: tuple[Write, ...]) -> str:
-    """Why contributions cannot be joined into the field itself; "" if they can."""
+    """Return the reason why contributions cannot be joined into the field itself; "" if they can."""
     plan = writer.plan
     assert plan is not None
     more = one_write(writer, writes)

@@ -150,7 +150,7 @@ def _inside(reduce: f.Reduce) -> Iterator[f.Reduce]:
 
 
 def _exact(one: Accumulation) -> bool:
-    """Whether the bits of a reduction do not depend on the order of its contributions."""
+    """Return whether the bits of a reduction do not depend on the order of its contributions."""
     if one.declared is not None:
         return False
     body = one.reduce.body.type

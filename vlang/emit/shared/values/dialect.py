@@ -213,19 +213,19 @@ class Dialect(ABC):
 
     @abstractmethod
     def both(self, *parts: str) -> str:
-        """Whether all bools are true; every one is evaluated, without short-circuit."""
+        """Return whether all bools are true; every one is evaluated, without short-circuit."""
 
     @abstractmethod
     def either(self, *parts: str) -> str:
-        """Whether at least one bool is true; every one is evaluated, without short-circuit."""
+        """Return whether at least one bool is true; every one is evaluated, without short-circuit."""
 
     @abstractmethod
     def conjunction(self, *parts: str) -> str:
-        """Whether all comparisons are true."""
+        """Return whether all comparisons are true."""
 
     @abstractmethod
     def disjunction(self, *parts: str) -> str:
-        """Whether at least one comparison is true."""
+        """Return whether at least one comparison is true."""
 
     @abstractmethod
     def bits(self, *parts: str) -> str:

@@ -131,7 +131,7 @@ def _opposite(a: Range) -> Range:
 
 
 def _fits(a: Range, b: Range, type_: Type) -> bool:
-    """Whether the sum of two finite values always fits the type."""
+    """Return whether the sum of two finite values always fits the type."""
     left, right = a.finite, b.finite
     if left is None or right is None or not isinstance(type_, Scalar):
         return True

@@ -37,7 +37,7 @@ _WIDE = frozenset({"add", "sub", "mul", "div", "min", "max", "neg", "abs", "sqrt
 
 
 def _computable(arg: f.Expr) -> bool:
-    """Whether an operand of an operation on long vectors is a scalar or a vector of floats."""
+    """Return whether an operand of an operation on long vectors is a scalar or a vector of floats."""
     return not isinstance(arg.type, Vector) or arg.type.item in (F32, F64)
 
 
