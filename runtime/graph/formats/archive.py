@@ -215,7 +215,8 @@ class Archive:
         local = os.pread(self._descriptor, _LOCAL, info.header_offset)
         if len(local) < _LOCAL:
             raise EOFError("its header is cut off")
-        return info.header_offset + _LOCAL + sum(struct.unpack("<HH", local[-4:]))
+        name, other = struct.unpack("<HH", local[-4:])
+        return info.header_offset + _LOCAL + int(name) + int(other)
 
     def _fill_stored(self, info: zipfile.ZipInfo, begin: int, array: Array) -> None:
         """Fill `array` with the bytes of an uncompressed zip member from byte `begin` on, and check the checksum.
