@@ -98,6 +98,41 @@ def test_tables(tmp_path: Path) -> None:
     parquet.write_table(table.slice(0, 900), tmp_path / "edges" / "a.parquet", row_group_size=200)
     parquet.write_table(table.slice(900), tmp_path / "edges" / "b.parquet", row_group_size=500)
     assert_rows(str(tmp_path / "edges"))
+    with pa.ipc.new_file(str(tmp_path / "edges.arrow"), table.schema) as out:
+        out.write_table(table, max_chunksize=300)
+    assert_rows(str(tmp_path / "edges.arrow"))
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_saved_graphs(tmp_path: Path, directed: bool) -> None:
+    """Each rank reads a part of the arrays of an .npz file; parallel edges have different values."""
+    rng = np.random.default_rng(3)
+    ends, names = rng.integers(0, 90, (2, 3000)), np.array([f"v{i}" for i in range(90)], object)
+    graph = Graph.from_edges(*ends, weight=rng.integers(0, 300, 3000), directed=directed)
+    path = tmp_path / "graph.npz"
+    graph.save(path)
+    assert_rows(str(path), columns=None)
+    assert_rows(str(path), columns=None, weights="1..9")
+    graph.with_rule_weights(1, 5).save(path)
+    assert_rows(str(path), columns=None)
+    Graph.from_edges(*ends, ids=names, cost=rng.random(3000), directed=directed).save(path)
+    assert_rows(str(path), columns=None)
+    assert_rows(str(path), columns=None, weights="cost")
+
+
+def test_damaged_graphs(tmp_path: Path) -> None:
+    """No rank reads all bytes of an array, and a changed byte is found from the checksums of all parts."""
+    path = tmp_path / "graph.npz"
+    graph = Graph.read("kron:9")
+    graph.save(path)
+    raw = bytearray(path.read_bytes())
+    raw[raw.index(graph.built().targets.tobytes()) + 4 * 3000] ^= 1  # another vertex
+    path.write_bytes(raw)
+
+    def work(transport: Transport) -> Graph | str:
+        return shared_graph(transport, str(path), Reading(), 1)
+
+    assert all(found == "its checksums do not fit" for found in run_ranks(2, work))
 
 
 @pytest.mark.parametrize(("text", "why"), [
