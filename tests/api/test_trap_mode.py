@@ -1,4 +1,4 @@
-"""Trap mode finds the first operation of a run that fails, in the engine and in the reference interpreter."""
+"""Trap mode finds the first failing operation of a run, in the engine and in the reference interpreter."""
 
 from __future__ import annotations
 
@@ -129,7 +129,8 @@ CLIQUE = ref_graph(5, [(a, b) for a in range(5) for b in range(a)])
 
 
 def _some(text: str, kinds: Kinds, lines: Sequence[int]) -> tuple[str, Kinds]:
-    """Return a text with only these lines of gathers; with VLANG_EXHAUSTIVE, with all. Other lines keep their numbers.
+    """Return a text with only the given lines of gathers, or with all lines if VLANG_EXHAUSTIVE is set. Lines keep
+    their numbers.
     """
     every = text.splitlines(keepends=True)
     gathers = [number for number, line in enumerate(every, 1) if line.startswith("    gather")]

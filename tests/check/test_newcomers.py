@@ -26,8 +26,8 @@ LEAVE = "leave this line out"
 
 
 def applied(text: str, problem: Problem) -> str | None:
-    """Apply the advice of a message: write its `write:` lines, or leave its line out. Return the text, or None if the
-    message does not say what to write instead.
+    """Apply the advice of a message: insert its `write:` lines, or remove the line that the message is about. Return
+    the text, or None if the message does not say what to write instead.
     """
     edit = fix(text, problem)
     if edit is not None:

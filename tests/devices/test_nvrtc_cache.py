@@ -1,5 +1,5 @@
-"""The cache of GPU machine code: each code is compiled once, its key covers all inputs, and it is checked when it is
-loaded.
+"""The cache of GPU machine code: each text is compiled once, the key covers all inputs, and machine code is checked
+when it is loaded.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class Library(ModuleType):
     """A stand-in for CuPy's module of NVRTC.
 
     Attributes:
-        asked: how often the version was requested, which loads the library.
+        asked: how often the version was requested. A request loads the library.
     """
 
     def __init__(self, version: tuple[int, int]) -> None:

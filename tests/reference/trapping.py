@@ -352,7 +352,7 @@ class _Watcher(Evaluator):
             self._narrowed(span, a, r)
 
     def _narrowed(self, span: t.Span, a: Value, r: Value) -> None:
-        """Check the conversion of a number to a type that does not hold all values of its own type."""
+        """Check the conversion of a number to a type that does not hold all values of the number's type."""
         source, target = item(a.type), item(r.type)
         if target.floating:
             self._somewhere(span, "infinite", np.isinf(r.raw) & ~infinite(a.raw, source), r.type)

@@ -98,7 +98,9 @@ def _value(name: str, type_: str, text: str, graph: Graph) -> Any:
 
 
 def _without_brackets(name: str, text: str, graph: Graph | None = None) -> None:
-    """Raise click.UsageError for a list in brackets, as in Python. `graph` is that of a list of vertices."""
+    """Raise click.UsageError for a list in brackets, as in Python. `graph` is the graph of the run if the parameter is
+    a list of vertices.
+    """
     inner = text.strip()
     if inner[:1] in ("[", "(", "{") and inner[-1:] in ("]", ")", "}"):
         first = inner.partition(",")[0].strip()
@@ -118,7 +120,9 @@ def _a_single_vertex(name: str, text: str, graph: Graph) -> None:
 
 
 def _describes(text: str, graph: Graph) -> bool:
-    """Whether a text is a description of a list of vertices such as `all`, correct or not, and is no vertex id."""
+    """Return whether a text is a (correct or wrong) description of a list of vertices, such as `all`, and not a vertex
+    id.
+    """
     from vlang.api.arguments.vertex_lists import is_described  # start-up
 
     if not graph.ids.text:
@@ -188,7 +192,9 @@ def _family(type_: str) -> str:
 
 
 def vertex_of(name: str, text: str, graph: Graph) -> int | str:
-    """The id that the user wrote: an integer, or the text itself if the graph's ids are strings. Raises GraphError."""
+    """Return the vertex id that a text means: an integer, or the text itself if the ids of the graph are strings.
+    Raises GraphError.
+    """
     vertex: int | str = text
     if not graph.ids.text:
         key = graph.ids.key(text)

@@ -41,7 +41,9 @@ def test_families(reduction: str, type_: str) -> None:
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_domains(domain: str) -> None:
-    """With a gather over one direction, rule K applies only if the graph is undirected, which is known at run time."""
+    """With a gather over one direction, rule K applies only to undirected graphs. Whether the graph is undirected is
+    known at run time.
+    """
     program = copying("max", "i32", domain)
     for seed, (name, graph) in enumerate(all_families()):
         case = Case(graph, {}, {"x": values("i32", graph.n, np.random.default_rng(seed))})
@@ -90,8 +92,8 @@ def test_shapes(spec: str) -> None:
 @pytest.mark.parametrize("type_", ["vertex", "u32"])
 @pytest.mark.parametrize("seed", range(3))
 def test_numbers_of_vertices(seed: int, type_: str) -> None:
-    """If every value is the number of its vertex, the forest of the components is the result. Other values are joined
-    as an ordinary field.
+    """If every value is the number of its vertex, the forest of the components is the result. Values that are not
+    vertex numbers are joined as an ordinary field.
 
     Edges are listed in both directions, several times, and as loops. The first two entries of a row are therefore
     seldom two different neighbours.

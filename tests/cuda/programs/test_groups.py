@@ -62,7 +62,9 @@ def test_a_list_of_edges_has_no_such_rows() -> None:
 
 @pytest.mark.parametrize("program", [MOVES, KEYS, OVER], ids=lambda program: program.name)
 def test_groups(program: Program) -> None:
-    """Results equal the interpreter's. Only few graphs are tested, since each edge density needs kernels of its own."""
+    """Results equal the results of the interpreter. Only few graphs are tested, since each edge density needs kernels
+    of its own.
+    """
     graphs = (family("messy"), family("no_edges"), *([family("rmat", False)] if program is KEYS else []))
     for seed, graph in enumerate(graphs):
         check(program, Case(graph, {}, {}), seed, page_size=PAGES[seed % 3])
@@ -94,7 +96,7 @@ def test_keys_that_are_names_and_dates() -> None:
 
 def test_a_loop_that_skipped_vertices_would_be_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     """All vertices read `x` of vertex 3, the key of their groups, but no edge notifies them of a change. If rule N is
-    forced, they keep the value of the first superstep.
+    forced, the vertices keep the value of the first superstep.
     """
     text = """program far(last: vertex)
 vertex c: vertex = last

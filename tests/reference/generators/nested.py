@@ -17,7 +17,7 @@ _FORMS = ("where", "repeat", "range", "set", "sweep")
 
 
 class Nested(Writer):
-    """A writer of blocks. Fields of kind "real" may be rounded, so blocks do not write them."""
+    """A writer of blocks. Fields of kind "real" may be rounded, so that blocks do not write these fields."""
 
     def loop_scope(self) -> Scope:
         scope = super().loop_scope()
@@ -76,7 +76,7 @@ class Nested(Writer):
         return f"repeat at most {count} times" + (f" until {self.ending(written)}" if form == "until" else "")
 
     def _written(self, head: int) -> set[str]:
-        """Return the fields of the enclosing block that are written by the lines from `head` on."""
+        """Return the fields of the enclosing block that line `head` and the following lines write."""
         targets = [m for line in self.lines[head:] for m in re.findall(r"^\s*apply (\(?[\w, ]+\)?) \S*=", line)]
         return {name for target in targets for name in re.findall(r"\w+", target)} & set(self.kinds)
 

@@ -198,8 +198,8 @@ def verify_walks(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_core(graph: RefGraph, params: Params, result: Result) -> None:
-    """Compare with the removal of vertices of least degree, one at a time. A core number is the largest degree removed
-    so far.
+    """Compare with the removal of vertices of least degree, one at a time. The core number of a vertex is the largest
+    degree of the vertices removed so far, including this vertex.
     """
     ends = _ends(graph)
     left, core, k = set(range(graph.n)), np.zeros(graph.n), 0.0
@@ -347,7 +347,8 @@ def verify_eigenvector(graph: RefGraph, params: Params, result: Result) -> None:
     """Check that `x` is an eigenvector without negative values. An eigenvector without negative values belongs to the
     largest eigenvalue.
 
-    The program's iteration converges slowly on defective matrices, so its vector is not compared with SciPy's.
+    The iteration of the program converges slowly on defective matrices, so that its vector is not compared with the
+    vector of SciPy.
     """
     x = np.asarray(result["x"], np.float64)
     if not graph.n:

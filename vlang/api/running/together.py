@@ -1,4 +1,6 @@
-"""Runs bound calls of one program together: they share their reads of the edges (vlang.runtime.cpu.together)."""
+"""Runs several bound calls of one program together, so that the runs share their reads of the edges
+(vlang.runtime.cpu.together).
+"""
 
 from __future__ import annotations
 
@@ -50,8 +52,8 @@ _FREE = frozenset({"threads", "max_rounds", "precision", "derive", "deterministi
 
 
 def alone_because(program: Program, calls: Sequence[Call]) -> str:
-    """Why calls of a program, on one graph and with the same options, must run one after the other; "" if they can run
-    together.
+    """Return the reason why calls of a program with the same graph and options must run one after the other; "" if the
+    calls can run together.
     """
     call = calls[0]
     graph = call.graph
@@ -83,8 +85,8 @@ def alone_because(program: Program, calls: Sequence[Call]) -> str:
 
 
 def most_together(program: Program, call: Call) -> int:
-    """The most runs that go together: as many as a word has bits for searches, else as a cache line has values, and
-    no more than fit into memory with their edges or, if edges must be streamed, with a few pages.
+    """Return the largest number of runs that can share reads: the bits of a word for searches, the values in a cache
+    line for other programs. Fewer runs share reads if memory is short, beside the edges or beside a few streamed pages.
     """
     most, graph = SEARCHES if _searches(program, call) else WIDTH, call.graph
     if graph.m < _FEWEST or here() is not None or _other_option(call):
@@ -157,7 +159,7 @@ def _bytes_of_run(program: Program, call: Call) -> int:
 
 
 def _searches(program: Program, call: Call) -> bool:
-    """Whether a loop of a program is a search with a uniform frontier."""
+    """Return whether a loop of a program is a search with a uniform frontier."""
     return any(isinstance(way_of(TOGETHER_WAYS, loop, call.graph, call.options), TogetherReach)
                for loop in _plan_of(program, call).loops)
 

@@ -120,7 +120,7 @@ def _of_other_language(found: Scan, line: Line) -> bool:
 
 
 def _header(found: Scan) -> bool:
-    """Whether the first line is the header. Reports a missing or misplaced header."""
+    """Return whether the first line is the header. Reports a missing or misplaced header."""
     first = found.lines[0]
     if first.first == "program":
         return True
