@@ -115,7 +115,7 @@ class Scan:
 
     Attributes:
         source: the text.
-        known: reports a line of another language, if it has a character that the language does not have.
+        known: reports a line of another language that contains a character which vlang does not have.
         lines: the logical lines.
         problems: the problems.
     """

@@ -154,7 +154,8 @@ class ScalarWriter:
 
 
 def _take(writer: Writer, accumulation: Accumulation, parts: tuple[str, ...]) -> tuple[str, ...]:
-    """The components after the contribution of vertex v; if its condition is false, the contribution is the identity.
+    """Return the components after the contribution of vertex v. If the condition is false, the contribution is the
+    identity.
 
     LLVM would compile a conditional addition to a masked store, which is slower than an addition of the identity.
     """

@@ -185,7 +185,9 @@ class StageWriter:
         return tuple(slots)
 
     def send(self) -> Function:
-        """The function `send`: computes the messages of a vertex. In the expressions, this vertex is the neighbour."""
+        """The function `send`: computes the messages of a vertex. The expressions refer to this vertex as the
+        neighbour.
+        """
         d, scope = self.dialect, self.scope(there="v")
         scope.sends = True
         writer = self.writer(scope)

@@ -82,7 +82,7 @@ class EdgeValue(Expr):
 
 @dataclass(frozen=True)
 class EdgeState(Expr):
-    """An edge state at the current edge, or at the opposite edge, before the statement.
+    """The value of an edge state before the statement, at the current edge or at the opposite edge.
 
     Attributes:
         name: its name, unique in the program.

@@ -107,8 +107,8 @@ def _side(tuple_: f.Op) -> str:
 
 
 def _assigned(ctx: Context, write: Write, test: f.Expr, start: f.Const) -> bool:
-    """Return whether the written value fails `test`, so that a vertex is written only once, and depends only on final
-    neighbours.
+    """Return whether the written value depends only on final neighbours and fails `test`, so that a vertex is written
+    only once.
     """
     rest = write.rest
     gather = ctx.scope.gathers.get(rest.name) if isinstance(rest, f.Accumulator) else None

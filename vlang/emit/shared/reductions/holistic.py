@@ -207,7 +207,8 @@ def structures(accumulations: Sequence[Accumulation]) -> tuple[str, ...]:
 
 
 def prepare(accumulations: Sequence[Accumulation], opened: Callable[[Grouped, int, str], list[str]]) -> Function:
-    """The function `prepare`: clears the structures for a vertex with `degree` edges, from word `base` of `space`.
+    """Return the function `prepare`, which clears the structures for a vertex with `degree` edges. The structures begin
+    at word `base` of `space`.
 
     The memory of a worker begins at this word. Its first words hold the offset of the direct table of each structure.
 
