@@ -87,7 +87,7 @@ class Expressions:
             node: the expression.
             at: its context.
             target: the type that it must fit; None for any type.
-            what: the text in the message for the place that needs the type.
+            what: the words in messages for the place that needs the type.
             declares: the declaration that names the type; None for other places.
         """
         value = self.value(node, at)
@@ -102,7 +102,7 @@ class Expressions:
             node: the expression.
             source: the type of the expression; None if the expression is wrong and has been reported.
             target: the type that it must fit; None for any type.
-            what: the text in the message for the place that needs the type.
+            what: the words in messages for the place that needs the type.
             declares: the declaration that names the type; None for other places.
         """
         if source is None or target is None:

@@ -146,10 +146,11 @@ def _no_memory(error: MemoryError) -> str:
 
 
 def _too_little(error: BaseException) -> str:
-    """The message if a lack of memory caused an error of a library, of threads or of LLVM; else "".
+    """Return the message for an error of a library, of threads or of LLVM that a lack of memory caused; "" for other
+    errors.
 
-    If the address space is limited, errors of the loader and of extension modules are taken as a lack of memory even if
-    they do not mention memory.
+    If the address space is limited, errors of the loader and of extension modules count as a lack of memory, even if
+    their texts do not mention memory.
     """
     from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit  # start-up
 
@@ -181,7 +182,7 @@ def _bug(error: Exception, message: str) -> int:
 
 
 def _failed(message: str, status: int) -> int:
-    """Print a message on stderr, after the pending output of stdout."""
+    """Flush the pending output of stdout, and print a message on stderr."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -1,4 +1,4 @@
-"""Functions that compute graph-level values: a fold over vertices if the value needs one, then the value."""
+"""Functions that compute graph-level values. If a value needs a fold over vertices, the fold is computed first."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ class StageWriter:
         scope.locals[mask.name] = (name,)
 
     def identity(self) -> Function:
-        """The function `identity`: the accumulators before any contribution."""
+        """Return the function `identity`, which returns the accumulators before any contribution."""
         writer = self.writer(self.scope())
         items = [text for a in self.accumulations for text in a.identity(writer)]
         return Function("identity", tuple(writer.lines), self.dialect.pack("Acc", items))
@@ -160,7 +160,7 @@ class StageWriter:
         return self.env.pointer(slot, "u8")
 
     def merge(self) -> Function:
-        """The function `merge`: joins two accumulators."""
+        """Return the function `merge`, which joins two accumulators."""
         return merged(self.writer(self.scope()), self.accumulations)
 
     def _message(self, number: int, expr: f.Expr, index: str) -> list[str]:
@@ -185,8 +185,8 @@ class StageWriter:
         return tuple(slots)
 
     def send(self) -> Function:
-        """The function `send`: computes the messages of a vertex. The expressions refer to this vertex as the
-        neighbour.
+        """Return the function `send`, which computes the messages of a vertex. The expressions refer to this vertex as
+        the neighbour.
         """
         d, scope = self.dialect, self.scope(there="v")
         scope.sends = True
@@ -208,7 +208,9 @@ class StageWriter:
         return Function("send", (*writer.lines, *lines), "")
 
     def apply(self) -> Function:
-        """The function `apply`: writes the fields of a vertex; returns flags, 1 for changed and 2 for active."""
+        """Return the function `apply`, which writes the fields of a vertex and returns flags: 1 for changed, 2 for
+        active.
+        """
         scope, d = self.scope(), self.dialect
         writer = self.writer(scope)
         for number, mask in enumerate(self.stage.before):
