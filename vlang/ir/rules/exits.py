@@ -73,7 +73,9 @@ def uniform_frontier(ctx: Context) -> Verdict:
 
 
 def _steps(reduce: f.Reduce, name: str) -> bool:
-    """Whether a reduction is `min(u.x + c)` or `max(u.x - c)` over scalars, without `if`; c is a literal >= 0."""
+    """Return whether a reduction is `min(u.x + c)` or `max(u.x - c)` over scalars, without `if`, where c is a literal
+    >= 0.
+    """
     body = reduce.body
     if reduce.cond is not None or reduce.operator not in ("min", "max") or not isinstance(body.type, Scalar):
         return False
