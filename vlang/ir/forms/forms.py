@@ -352,7 +352,7 @@ class Program:
         needs: Its contracts about the graph.
         shown: The category and time types of parameters, fields and globals, by name. The integers of these types are
             shown as names or times.
-        texts: The parameters that replace category names and times in the text: name of the parameter -> text. Binding
+        texts: The parameters that replace category names of the text: name of the parameter -> category name. Binding
             sets their values.
         later: The contracts about values that the program computes. Each key is the name of a `let` in `body` that
             holds the value of the condition. The contract is checked when the `let` is computed.

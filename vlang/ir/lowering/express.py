@@ -1,4 +1,4 @@
-"""Lowers expressions of the tree to the IR: names are resolved, functions are inlined, and conversions are explicit."""
+"""Lowers expressions of the tree to the IR: resolves names, inlines functions, and makes conversions explicit."""
 
 from __future__ import annotations
 
@@ -41,8 +41,7 @@ _TIMES = {"old": "old", "changed": "old", "change": "change"}
 
 
 class Expressions(Reductions):
-    """Lowers expressions. Methods with a leading underscore may return expressions of weak types. `typed` makes the
-    types final.
+    """Lowers expressions. Methods with a leading underscore may return weak types, and `typed` makes the types final.
     """
 
     def __init__(self, checked: Checked, names: Names) -> None:
@@ -68,7 +67,7 @@ class Expressions(Reductions):
         return self.concrete(self._expr(node), place)
 
     def concrete(self, expr: f.Expr, place: Type | None = None) -> f.Expr:
-        """Convert a lowered expression to type `place` or, without `place`, to its own final type."""
+        """Convert a lowered expression to `place` or, without `place`, to its own final type."""
         return fit(expr, concrete(expr.type, self.precision) if place is None else place)
 
     def updated(self, op: str, target: f.Expr, node: t.Expr, place: Type) -> f.Expr:
@@ -220,7 +219,7 @@ class Expressions(Reductions):
         return f.Op(value.type, self._named("neg", value.type), (value,))
 
     def _named(self, op: str, type_: Type) -> str:
-        """Return the IR operator for `op`. In the modes "wrap" and "exact", arithmetic on integers has other names."""
+        """Return the IR operator for `op`. Integer arithmetic has other names in the modes "wrap" and "exact"."""
         item = type_.item if isinstance(type_, Vector) else type_
         whole = isinstance(item, Scalar) and item.integral
         return f"{self._mode}{op}" if whole and op in ("add", "sub", "mul", "pow", "neg") else op
@@ -271,9 +270,7 @@ class Expressions(Reductions):
         return moved if all(side.type == time for side in sides) else fit(moved, time)
 
     def _beside(self, expr: f.Expr, type_: Type) -> f.Expr:
-        """Lower the distance of a shift. A literal or counter takes the type of the shifted value, and other distances
-        keep their type.
-        """
+        """Lower the distance of a shift. A literal or counter takes the type of the shifted value."""
         if isinstance(type_, Vector):
             return fit(self.concrete(expr, type_.item if weak(expr.type) else None), Vector(type_.item, type_.size))
         return self.concrete(expr, type_ if weak(expr.type) else None)

@@ -1,6 +1,4 @@
-"""Slots: the frame of a program, and the environment, which has the values that generated functions read from the
-frame.
-"""
+"""Slots: the frame of a program, and the environment, whose values generated functions read from the frame."""
 
 from __future__ import annotations
 
@@ -34,8 +32,8 @@ class Frame:
         scalars: The stored type of each graph-level value.
         arrays: The arrays that are not fields.
         vertices: The graph-level values of type vertex.
-        renumbered: Whether the order of stored vertices differs from the order of their numbers, so that the number of
-            a vertex is not its index.
+        renumbered: Whether vertices are not stored in the order of their numbers, so that the number of a vertex is not
+            its index.
         scattered: The arrays over vertices that some function reads or writes at a vertex other than its own vertex.
         far: The arrays that some function reads at a vertex that is neither its own vertex nor a neighbour, and the
             arrays of whole neighbour lists. Each array is stored with the line of the first such access.
@@ -121,9 +119,7 @@ class Environment:
         return self.dialect.load(type_, self._entry("value", stored_as(type_), f"scalar:{name}"))
 
     def array(self, slot: str, type_: Type, length: str = "vertices") -> list[str]:
-        """Return the code of the pointers to the arrays SLOT.0, SLOT.1, ..., which hold the components of values (see
-        `runs_of`).
-        """
+        """Code of the pointers to the arrays SLOT.0, SLOT.1, ..., which hold components of values (see `runs_of`)."""
         pointers = []
         for number, run in enumerate(runs_of(type_)):
             self.frame.array(f"{slot}.{number}", stored_as(run.type), length, run.width, str(run.type))
@@ -131,7 +127,7 @@ class Environment:
         return pointers
 
     def places(self, pointers: list[str], type_: Type, index: str) -> list[str]:
-        """Code of the array elements that hold one value's components, in the arrays that `array` returns."""
+        """Code of the array elements that hold the components of one value in the arrays of `array`."""
         return [self.dialect.element(pointer, index, run.width, part)
                 for pointer, run in zip(pointers, runs_of(type_)) for part in range(run.width)]
 
@@ -140,8 +136,7 @@ class Environment:
 
         Args:
             slot: The slot of the array.
-            index: "v" for the own vertex of the function, "u" for a neighbour, or any other text for an arbitrary
-                vertex.
+            index: "v" for the vertex of the function, "u" for a neighbour, any other text for an arbitrary vertex.
             line: The line of the access in the program, 0 if it is not known.
         """
         if index != "v":
@@ -159,8 +154,8 @@ class Environment:
     def members(self, name: str) -> tuple[str, str, str, str]:
         """Code for a set of vertices.
 
-        Returns: A pointer to the vertices of the set, a pointer to the sorted vertices, a pointer to the position of
-            each sorted vertex in the set, and the size of the set.
+        Returns: Pointers to the vertices of the set, to the sorted vertices, and to the positions of the sorted
+            vertices in the set; and the size of the set.
         """
         self.frame.scalar(name, I64)
         kinds = ("set", "sorted", "places")
@@ -182,9 +177,7 @@ class Environment:
         return self.pointer(self.frame.given(name, type_), stored_as(type_))
 
     def numbers(self) -> tuple[str, str, str]:
-        """Return code for the vertex ids of the caller: a pointer to the list of ids, whether there is such a list, and
-        the least id.
-        """
+        """Code for the vertex ids of the caller: a pointer to the list of ids, whether it exists, and the least id."""
         listed, base = (self._entry("value", "u64", slot) for slot in ("ids:listed", "ids:base"))
         return self.pointer("ids:list", "u64"), listed, base
 

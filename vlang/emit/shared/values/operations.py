@@ -218,7 +218,8 @@ def _bit(writer: Writer, expr: f.Op) -> str:
 
 
 def _random(writer: Writer, expr: f.Op) -> str:
-    """Write a random number: the top 24 bits of the hash of seed and key, divided by 2^24. It is exact in f32 and f64.
+    """Write a random number: the top 24 bits of the hash of seed and key, divided by 2^24. It is exact in every float
+    type.
     """
     bits = writer.name(writer.d.convert(expr.type, f"u32({writer.mixed(expr)} >> u64(40))"))
     return writer.d.arithmetic("*", expr.type, bits, writer.d.constant(2.0**-24, expr.type))
