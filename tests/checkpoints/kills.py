@@ -3,8 +3,8 @@
 A program is compiled before the first fork of its runs. A child process runs a program with random threads, pages and
 execution ways, and writes checkpoints as often as possible, until it is killed or done. Each child resumes the run of
 the previous child. Half of the runs are on a page file, which each child streams through a ring of another size or
-holds in memory. Half of the children that stream also keep their vertex arrays in files. The result of the last child
-is compared with the result of a run without checkpoints.
+holds in memory. Half of the child processes that stream pages also keep vertex arrays in files. The result of the last
+child is compared with the result of a run without checkpoints.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every program of the standard library on real graphs, compared with an independent algorithm.
+"""Every program of the standard library is compared with an independent algorithm on real graphs.
 
 Each program runs on a directed road network, rome99, and on an undirected social network, ca-GrQc; some programs also
 run on larger graphs. Parameters and inputs come from `tests.reference.cases`, with three exceptions. `cf` runs on the

@@ -1,4 +1,4 @@
-"""The other programs of the standard library, compared with the interpreter and with other algorithms."""
+"""The programs in `MORE` are compared with the interpreter and with other algorithms."""
 
 from __future__ import annotations
 
