@@ -30,7 +30,7 @@ from vlang.runtime.storage.state import windows
 
 _PAUSE = 0.004  # seconds of sleep after a round, so that kills are spread over all rounds
 _START = 0.01  # approximate seconds until a child begins its run
-_MOST = 4  # at most so many children of one run are killed
+_MOST = 4  # largest number of children of one run that are killed
 
 
 def slow(_row: Round) -> None:
