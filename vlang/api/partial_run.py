@@ -38,10 +38,11 @@ def run_to(
         precision: 32 or 64, the bits of `int` and `float`.
         graph: the graph of the run.
         scalars: the parameters in the form that the engine takes.
-        arrays: vertex fields that replace initializers, as stored.
+        arrays: vertex fields that replace initializers, in stored form.
         options: the options of a run on the CPU.
         goal: the loop and the superstep at which the run stops.
-        starts: the states from which loops continue, by the number of the loop; None if all loops start as usual.
+        starts: the states from which loops continue, by the number of the loop; None if every loop starts from its
+            first superstep.
     """
 
     def plan_for(target: str) -> Plan:

@@ -108,8 +108,8 @@ def _on_ranks(lowered: Lowered) -> list[str]:
 
 
 def _on_gpu(plan: Plan, graph: Graph | None, options: Options) -> list[str]:
-    """Lines about a GPU: how each pass over edges pulls and pushes, and the execution ways that the options allow for
-    each loop.
+    """Return lines about a GPU: how each pass over edges pulls and pushes, and which execution ways the options allow
+    for each loop.
 
     With a graph, the lines name the kernel that is chosen for its rows.
     """

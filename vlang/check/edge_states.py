@@ -1,6 +1,4 @@
-"""Checks edge states: their declaration, their reads, and the `apply ... for u -> self` that writes one (V103, V107,
-V114).
-"""
+"""Checks edge states: declarations, reads, and writes by `apply ... for u -> self` (V103, V107, V114)."""
 
 from __future__ import annotations
 
@@ -96,7 +94,7 @@ def refused_domain(run: Run, item: t.Apply, where: t.Where | None, sweep: t.Swee
 
 
 def without_edges(run: Run, item: t.Apply, symbol: Symbol, span: t.Span) -> None:
-    """Report an `apply` of an edge state that does not say which edges it writes.
+    """Report an `apply` of an edge state without the edges that it writes.
 
     Args:
         run: the running check.

@@ -37,7 +37,7 @@ _LOGARITHMS = frozenset({"log", "log2", "log1p"})
 
 @dataclass(frozen=True)
 class Bound:
-    """The bound `slope * x + most` on the finite values of an expression; x is the largest value of the cycle."""
+    """The bound `slope * x + most` on the finite values of an expression, where x is the largest value of the cycle."""
 
     slope: float
     most: float
@@ -70,8 +70,8 @@ class FloatBounds:
 
     Args:
         program: The program.
-        inputs: The largest absolute finite value of each edge field, parameter, and field that the caller passes; a
-            missing input may have any value of its type.
+        inputs: The largest absolute finite value of each edge field, parameter and passed field. A missing input may
+            have any value of its type.
         sizes: Upper bounds on the vertices and edges of the graph.
     """
 
@@ -293,7 +293,7 @@ def _negative(expr: f.Expr) -> bool:
 
 
 def _writes(program: f.Program, given: Mapping[str, float]) -> Iterator[tuple[str, f.Expr]]:
-    """Yield each write of floats: the name, and the value."""
+    """Yield each write of floats, as the written name and the value."""
     for statement in statements(program.body):
         if isinstance(statement, f.Gather):
             yield statement.name, statement.reduce

@@ -80,8 +80,8 @@ def alone_because(program: Program, calls: Sequence[Call]) -> str:
 
 
 def most_together(program: Program, call: Call) -> int:
-    """Return the largest number of runs that can share reads: the bits of a word for searches, the values in a cache
-    line for other programs. Fewer runs share reads if free memory is short.
+    """Return the largest number of runs that can share reads. For searches, it is the number of bits in a word; for
+    other programs, the number of values in a cache line. Fewer runs share reads if free memory is short.
     """
     most, graph = SEARCHES if _searches(program, call) else WIDTH, call.graph
     if graph.streamed or graph.stored is not None or graph.m < _FEWEST or (free := default_budget()) is None:
@@ -128,7 +128,7 @@ def run_together(program: Program, calls: Sequence[Call]) -> Iterator[Result]:
 
 
 def _result_of(task: Task[Outcome], tasks: Sequence[Task[Outcome]]) -> Outcome:
-    """The outcome of a run, or its error. If a run was abandoned because another run failed, the result is the error of
+    """The outcome of a run, or its error. If a run ended early because another run failed, the result is the error of
     the other run.
     """
     try:

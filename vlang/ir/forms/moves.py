@@ -1,4 +1,5 @@
-"""Finds the direction in which an expression moves when the fields of a loop move (language.md 10.2), and value bounds.
+"""Finds the direction in which an expression moves when the fields of a loop move (language.md 10.2), and bounds on
+values.
 """
 
 from __future__ import annotations
@@ -158,7 +159,7 @@ class Moves:
 
     Args:
         leaf: returns the direction in which the value of a read moves.
-        grow: whether edges are added while fields stay.
+        grow: whether edges are added while fields stay unchanged.
     """
 
     def __init__(self, scope: LoopScope, known: Known, leaf: Callable[[f.Expr], Move], grow: bool = False) -> None:
@@ -169,7 +170,8 @@ class Moves:
 
     @classmethod
     def of_fields(cls, scope: LoopScope, known: Known, directions: Mapping[str, str | None]) -> Moves:
-        """A `Moves` for the case that every written field moves in its own direction (the table of language.md 10.2).
+        """Return a `Moves` for the case that each written field moves in its own direction (the table of language.md
+        10.2).
         """
 
         def leaf(expr: f.Expr) -> Move:

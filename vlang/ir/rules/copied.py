@@ -1,4 +1,4 @@
-"""Rule K (values copied over a symmetric relation); docs/internals/rule-k.md states and proves it."""
+"""Rule K (values copied over a symmetric relation); docs/internals/rule-k.md states and proves the rule."""
 
 from __future__ import annotations
 

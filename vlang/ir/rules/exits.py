@@ -73,7 +73,9 @@ def uniform_frontier(ctx: Context) -> Verdict:
 
 
 def _steps(reduce: f.Reduce, name: str) -> bool:
-    """Whether a reduction is `min(u.x + c)` or `max(u.x - c)` over scalars, without `if`; c is a literal >= 0."""
+    """Return whether a reduction is `min(u.x + c)` or `max(u.x - c)` over scalars, without `if`, where c is a literal
+    >= 0.
+    """
     body = reduce.body
     if reduce.cond is not None or reduce.operator not in ("min", "max") or not isinstance(body.type, Scalar):
         return False
@@ -118,7 +120,7 @@ def _loops(blocks: tuple[f.Statement, ...]) -> tuple[f.Statement, ...]:
 
 
 def _choices(expr: f.Expr) -> list[f.Const] | None:
-    """The constants among which an expression chooses; None if it may have other values."""
+    """Return the constants among which an expression chooses; None if the expression may have other values."""
     if isinstance(expr, f.Const):
         return [expr]
     if isinstance(expr, f.Op) and expr.op == "select":
@@ -138,7 +140,7 @@ def _infinite(value: f.Const, far: float) -> bool:
 
 
 def strict(reduce: f.Reduce, known: Known) -> Verdict:
-    """Rule Z: whether a neighbour contributes nothing if one of its fields has the value of the identity."""
+    """Rule Z: whether a neighbour contributes nothing if one of its fields is equal to the identity."""
     if reduce.user or reduce.default is not None or not reduce.domain.stored or reduce.key:
         return Verdict(False, "no identity that every neighbour could hold")
     names, bound = _silencing(reduce, known)
@@ -204,7 +206,9 @@ def _strict_infinite(body: f.Expr, low: bool, known: Known) -> frozenset[str]:
 
 
 def _bounded(expr: f.Expr, known: Known, below: bool) -> bool:
-    """Return whether a term cannot cancel an infinity: an integer, a finite literal or, with `below`, a value >= 0."""
+    """Return whether a term cannot cancel an infinity. It is an integer, a finite literal or, with `below`, a value >=
+    0.
+    """
     if isinstance(expr.type, Scalar) and expr.type.integral:
         return True
     finite = isinstance(expr, f.Const) and isinstance(expr.value, float) and math.isfinite(expr.value)
@@ -212,7 +216,7 @@ def _bounded(expr: f.Expr, known: Known, below: bool) -> bool:
 
 
 def _strict_or(body: f.Expr) -> frozenset[str]:
-    """The bool fields of u that make an `or` true by themselves."""
+    """Return the bool fields of u, each of which alone makes an `or` true."""
     if isinstance(body, f.Op) and body.op == "or":
         return _strict_or(body.args[0]) | _strict_or(body.args[1])
     good = isinstance(body, f.Field) and body.of == "other" and body.time == "now"
@@ -220,7 +224,7 @@ def _strict_or(body: f.Expr) -> frozenset[str]:
 
 
 def _strict_zero(body: f.Expr, domain: str) -> frozenset[str]:
-    """The fields of u in which a body is linear with finite factors, such as literals and degrees."""
+    """Return the fields of u in which a body is linear. The factors are finite, such as literals and degrees."""
     divisors = [e.args[1] for e in f.walk(body) if isinstance(e, f.Op) and e.op in ("div", "floordiv", "mod")]
     if not all(_nonzero(divisor, domain) for divisor in divisors):
         return frozenset()
@@ -234,8 +238,8 @@ def _strict_zero(body: f.Expr, domain: str) -> frozenset[str]:
 
 
 def _nonzero(expr: f.Expr, domain: str) -> bool:
-    """Return whether a divisor is known not to be 0: it is a literal, or a degree of the neighbour, which is at least 1
-    because it counts the current edge.
+    """Return whether a divisor is known not to be 0. It is a literal, or a degree of the neighbour, which counts at
+    least the current edge.
     """
     if isinstance(expr, f.Op) and expr.op == "cast":
         return _nonzero(expr.args[0], domain)

@@ -56,7 +56,7 @@ def replaced(line: str, match: re.Match[str], new: str) -> str:
 
 
 def split(text: str) -> list[str]:
-    """The parts of a text between its commas outside of brackets."""
+    """Split a text at the commas that are outside of brackets."""
     parts, depth, begin = [], 0, 0
     for place, character in enumerate(text):
         depth += (character in "([") - (character in ")]")
