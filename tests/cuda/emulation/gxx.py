@@ -39,7 +39,7 @@ class Program:
     """A kernel in a library.
 
     Attributes:
-        words: the number of its arguments, which are 64-bit words.
+        words: the number of arguments of the kernel, which are 64-bit words.
     """
 
     name: str
