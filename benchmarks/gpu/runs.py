@@ -105,7 +105,7 @@ def bytes_of_edges(work: Work, given: Input) -> int:
 
 def least_budget(call: Call) -> int:
     """Return the least device memory, in bytes, of a run that keeps all vertex arrays on the device. A traversal keeps
-    its frontiers there, too.
+    its frontiers on the device, too.
 
     The error is at most a hundredth of the bytes of the edges.
     """

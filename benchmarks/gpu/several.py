@@ -42,7 +42,8 @@ class Variant:
 
     Attributes:
         work: the name of the workload.
-        name: "one" for the run on one GPU; otherwise what distinguishes this run from the other runs on several GPUs.
+        name: "one" for the run on one GPU. A run on several GPUs has a name that distinguishes it from the other runs
+            on several GPUs.
         options: options of the run.
         samples: the measured times in milliseconds.
         megabytes: megabytes copied between the GPUs in a run, or in the later sweeps of a run.

@@ -166,7 +166,7 @@ def test_several_passes_directions_and_types() -> None:
 
 @pytest.mark.usefixtures("every_graph")
 def test_other_reductions_and_edge_columns() -> None:
-    """Runs with the same value of a parameter that contributions read share traversals."""
+    """Runs share traversals if they have the same value of a parameter that contributions read."""
     program, graph = vlang.compile(MIXED), drawn(300, 1500, SEGMENT + 3).with_rule_weights(1, 4)
     cuts = [1.0] * LEAST + [2.0] * LEAST + [3.0]
     found = compared(program, graph, source=list(range(len(cuts))), cut=cuts)

@@ -274,8 +274,8 @@ LEFT = [6, 7, 9, 11, 12, 13, 14, 16]
 
 
 def test_every_operation_on_integers_is_tested(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tested operations include conversions by `int`, vectors, sums and products of vectors, and tuples. They also
-    include -(-127), which is `inf` in 8 bits.
+    """The tested operations include conversions by `int`, vectors, sums and products of vectors, and tuples. The test
+    also computes -(-127), which is `inf` in 8 bits.
     """
     places: list[Place] = []
     noted: list[Mapping[str, Any]] = []

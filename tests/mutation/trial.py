@@ -132,7 +132,7 @@ class Trials:
 
     def _work(self, job: int, waiting: Iterator[tuple[_Mutant, str]], lock: threading.Lock,
               done: queue.SimpleQueue[_Mutant | BaseException]) -> None:
-        """Run test files until none is waiting. The tests inherit the two processors of this thread."""
+        """Run test files until no test file is waiting. The tests inherit the two processors of this thread."""
         if self.jobs > 1:
             usable = sorted(os.sched_getaffinity(0))
             os.sched_setaffinity(0, {usable[(2 * job + k) % len(usable)] for k in range(2)})
