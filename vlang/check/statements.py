@@ -1,4 +1,6 @@
-"""Checks statements: where each kind is allowed, and which fields it may write (language.md sections 5 and 7)."""
+"""Checks statements: the places where each kind is allowed, and the fields that it may write (language.md sections 5
+and 7).
+"""
 
 from __future__ import annotations
 

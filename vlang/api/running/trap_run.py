@@ -55,7 +55,9 @@ def _refuse_sums(program: f.Program, graph: Graph) -> None:
 
 
 def _order(sites: tuple[Site, ...], number: int, vertex: int) -> tuple[int, bool, int, int]:
-    """A sort key for failures: by statement; within a statement, vertices come before a graph-level value."""
+    """Return a sort key for failures. Failures are sorted by statement; within a statement, vertices come before a
+    graph-level value.
+    """
     return sites[number - 1].statement, vertex < 0, vertex, number
 
 
