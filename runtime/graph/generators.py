@@ -102,7 +102,7 @@ class Generator:
 
 
 def is_spec(text: str) -> bool:
-    """Whether the text means a generator and not a path."""
+    """Return whether the text means a generator and not a path."""
     return bool(re.fullmatch(r"[A-Za-z_]\w*:[^/\\]*", text)) or text in GENERATORS
 
 

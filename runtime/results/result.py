@@ -348,7 +348,7 @@ class Result(Exported):
         return self._shown[name]
 
     def _renamed(self, name: str) -> bool:
-        """Whether users see other values of a field than the engine."""
+        """Return whether users see other values of a field than the engine."""
         return self.types.get(name) in ("vertex", "category", *UNITS)
 
     def stored(self, name: str) -> NDArray[Any]:

@@ -80,7 +80,7 @@ def _ours(status: os.stat_result) -> bool:
 
 
 def _is(path: Path, status: os.stat_result) -> bool:
-    """Whether a path still names the file that `status` was read from."""
+    """Return whether a path still names the file that `status` was read from."""
     try:
         now = os.lstat(path)
     except OSError:

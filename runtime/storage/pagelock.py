@@ -81,11 +81,11 @@ class PageLocks:
                 self._unlock(found)
 
     def covers(self, array: NDArray[Any]) -> bool:
-        """Whether the whole array is locked."""
+        """Return whether the whole array is locked."""
         return self._covering(address_of(array), array.nbytes) is not None
 
     def touches(self, array: NDArray[Any]) -> bool:
-        """Whether any part of an array is locked."""
+        """Return whether any part of an array is locked."""
         start, end = address_of(array), address_of(array) + array.nbytes
         sizes = [*((at, r.nbytes) for at, r in list(self._ranges.items())), *list(self._results.items())]
         return any(at < end and start < at + nbytes for at, nbytes in sizes)

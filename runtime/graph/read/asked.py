@@ -45,7 +45,7 @@ class Asked:
 
 
 def is_missing(cell: str) -> bool:
-    """Whether the text of a cell means a missing value."""
+    """Return whether the text of a cell means a missing value."""
     return cell.lower() in MISSING
 
 

@@ -191,7 +191,7 @@ def _scan(text: NDArray[np.uint8], first: int, end: int, layout: Layout, scratch
 
 
 def _plain(layout: Layout) -> bool:
-    """Whether lines consist only of ids and columns of integers."""
+    """Return whether lines consist only of ids and columns of integers."""
     return not layout.mark and not layout.text_ids and all(
         f.role not in (Role.SKIP, Role.FLOAT, Role.TEXT) for f in layout.fields)
 
@@ -287,7 +287,7 @@ def _parse_odd(text: NDArray[np.uint8], first: int, layout: Layout, scratch: Scr
 
 
 def _refused(layout: Layout) -> NDArray[np.bool_]:
-    """Whether a missing cell is an error, for each field: bool[fields].
+    """Return whether a missing cell is an error, for each field: bool[fields].
 
     Rows are dropped only for missing cells in needed columns, and a missing text is not replaced by a number.
     """

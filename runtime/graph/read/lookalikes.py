@@ -197,7 +197,7 @@ def _metis_form(first: Sequence[int]) -> tuple[int, int] | None:
 
 
 def _are_neighbours(first: Sequence[int], read: Scanned) -> bool:
-    """Whether the lines, which all have the same length, can be lists of neighbours. METIS has no self-loops."""
+    """Return whether the lines, which all have the same length, can be lists of neighbours. METIS has no self-loops."""
     n, m = first[:2]
     lead, each = _metis_form(first) or (len(first), 1)
     left = len(first) - lead

@@ -124,11 +124,11 @@ class Adjacency:
             return cached[key]
 
     def made(self, key: Hashable) -> bool:
-        """Whether `derived` has cached an object under `key`."""
+        """Return whether `derived` has cached an object under `key`."""
         return key in self._cached(key)
 
     def holds(self, name: str) -> bool:
-        """Whether the values of a column are already in memory in the order of this adjacency."""
+        """Return whether the values of a column are already in memory in the order of this adjacency."""
         return name in self._stored
 
 

@@ -41,7 +41,7 @@ class _Files(Protocol):
 
 
 def is_remote(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is a URL, such as `s3://bucket/edges.csv`."""
+    """Return whether a path is a URL, such as `s3://bucket/edges.csv`."""
     return isinstance(path, str) and _URL.match(path) is not None
 
 

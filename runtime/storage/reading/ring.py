@@ -211,7 +211,7 @@ class Ring:
                 self._request((kind, page))
 
     def _fits(self, kind: str, missing: Sequence[int]) -> bool:
-        """Whether there are free buffers, or space in the cache, for all of the pages `missing`."""
+        """Return whether there are free buffers, or space in the cache, for all of the pages `missing`."""
         free, spare = len(self._free) + self._most - len(self._slots), self._left - self._reserved
         for page in missing:
             need = self._reader.nbytes(kind, page)

@@ -132,7 +132,7 @@ def _table(file: TextFile, head: Head, ends: Ends) -> Table:
 
 
 def _is_header(rows: Sequence[tuple[str, ...]], ends: Ends) -> bool:
-    """Whether the first line is a header: it has no numbers, and has well-known names or is above numbers."""
+    """Return whether the first line is a header: it has no numbers, and has well-known names or is above numbers."""
     first, second = rows[0], rows[1] if len(rows) > 1 else ()
     if any(NUMBER.fullmatch(field) for field in first):
         return False
