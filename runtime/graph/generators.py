@@ -90,7 +90,7 @@ class Generator:
         random: whether the generator takes a seed.
         most: the maximum number of positional arguments.
         edges: the function that generates the edges.
-        parts: whether it can generate a part of the edges.
+        parts: whether the generator can generate a part of the edges.
     """
 
     usage: str

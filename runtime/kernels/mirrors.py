@@ -14,7 +14,9 @@ from vlang.runtime.plan.layouts.reach_words import REACH_LONG
 
 @inner
 def changed_words(values, places, count, sent, bits):
-    """Does the same as `changed_8` for values of one word. Groups of 64 places without a change are only compared."""
+    """Does the same as `changed_8` for values of one word. Groups of 64 places without a change are compared, but not
+    copied.
+    """
     changes = np.int64(0)
     for w in range((count + 63) >> 6):
         word, first, last = np.uint64(0), 64 * w, min(64 * w + 64, count)
@@ -104,7 +106,7 @@ put_listed_16 = put_listed_32 = put_listed_64 = put_listed_8
 
 
 def listed(bits, words, out):
-    """Write the numbers of the bits that are set; returns how many there are."""
+    """Write the numbers of the bits that are set; returns the number of set bits."""
     k = np.int64(0)
     for w in range(words):
         there = bits[w]
@@ -154,7 +156,7 @@ def ones(word):
 
 
 def picked(front, wanted, before, words, bits):
-    """Set the bits of the places whose vertex is in the bitmap `front`; returns how many there are.
+    """Set the bits of the places whose vertex is in the bitmap `front`; returns the number of these places.
 
     `wanted` is a bitmap of the vertices that the other rank mirrors, and before[w] is the number of these vertices
     below vertex 64 * w. `bits` is zero at the call.
@@ -174,8 +176,8 @@ def picked(front, wanted, before, words, bits):
 def reached(listed, count, first, front, left, offsets, longs, cut):
     """Add the vertices `first` + i of listed places i to the frontier.
 
-    Their bits are set in `front` and cleared in `left`. The edges of a long vertex are divided among entries of
-    `longs`, from entry `cut` on (see REACH_LONGS); returns the number of entries afterwards.
+    The bits of these vertices are set in `front` and cleared in `left`. The edges of a long vertex are divided among
+    entries of `longs`, from entry `cut` on (see REACH_LONGS); returns the number of entries afterwards.
     """
     for k in range(count):
         v = first + np.int64(listed[k])
@@ -217,7 +219,8 @@ def boundary(theirs, mine, count, head, skipped, used, some, found):
         head, skipped: the roots of the skipped trees of the other rank and of this rank.
         used: for each root on this rank, whether its tree contains an owned vertex.
         some: output: the links.
-        found: output: whether any vertex is in the skipped tree of the other rank, and whether any is in both.
+        found: output: whether any vertex is in the skipped tree of the other rank, and whether any vertex is in both
+            skipped trees.
 
     Returns the number of links.
     """

@@ -46,7 +46,9 @@ class PageLocks:
         self._mutex = threading.Lock()
 
     def register(self, array: NDArray[Any]) -> int:
-        """Lock an array, or reuse a lock that covers it; returns its device address, or 0 if it cannot be locked."""
+        """Lock an array, or reuse a lock that covers the array; returns the device address of the array, or 0 if the
+        array cannot be locked.
+        """
         start, nbytes = address_of(array), array.nbytes
         if not nbytes:
             return 0

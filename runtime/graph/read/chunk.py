@@ -84,7 +84,8 @@ class Chunk:
         fault: the error that stopped the scan, or None.
         dropped: the number of rows dropped for a missing cell.
         filled: the number of missing cells replaced by a number.
-        wide: field -> a Fault for its first integer beyond 64 bits, because of which the column is read as floats.
+        wide: maps each field that is read as floats because an integer exceeds 64 bits to a Fault for the first such
+            integer.
     """
 
     layout: Layout
@@ -160,8 +161,7 @@ def _odd(scratch: Scratch) -> NDArray[np.int64]:
 
 
 def _unfit(layout: Layout, scratch: Scratch) -> int | None:
-    """A field of integers with missing cells that are to be replaced by a fraction; None if there is no such field.
-    """
+    """Return a field of integers whose missing cells must be replaced by a fraction; None if there is no such field."""
     if not isinstance(layout.missing, float):
         return None
     fields = -1 - _odd(scratch)[:, 1]

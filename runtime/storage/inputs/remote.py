@@ -153,6 +153,6 @@ def _failures(url: str) -> Iterator[None]:
 
 
 def _access(url: str) -> str:
-    """What a refusal may mean: a server that refuses access often does not say whether there is a file."""
+    """Explain a refusal: a server that refuses access often does not say whether the file exists."""
     package = _NEEDS[_protocol(url)]
     return "either there is no such file, or access needs credentials" + (f", which {package} reads" if package else "")
