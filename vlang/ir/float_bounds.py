@@ -194,7 +194,8 @@ class FloatBounds:
         return self._steep(op, args)
 
     def _steep(self, op: f.Op, args: list[Bound]) -> Bound:
-        """Return the bound of a division, a power or an exponential function. It depends on the value of an operand."""
+        """Return the bound of a division, a power or an exponential function, which depends on the value of an operand.
+        """
         second = op.args[-1]
         if op.op == "div":
             divisor = _least(second)

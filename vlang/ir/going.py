@@ -31,9 +31,9 @@ class Going:
         number: The number of the loop in the order of the text. Loops inside blocks are counted as well.
         kind: "join" (I1), "delta" (I2) or "contraction" (I3).
         fields: The fields that the loop writes.
-        merges: Whether contributions can be joined edge by edge. If so, one superstep over the inserted edges finds all
-            vertices that must run.
-        notifies: Under I1: whether contributions read degrees. If so, a vertex with changed edges must notify its
+        merges: Whether contributions can be joined edge by edge. Under this condition, one superstep over the inserted
+            edges finds all vertices that must run.
+        notifies: Under I1: whether contributions read degrees. A vertex with changed edges must then notify its
             neighbours.
         reruns: Whether a vertex must run again after its own change.
         sources: Under I2: the ends ("tail", "head") of a changed edge that change their contributions.
@@ -200,8 +200,8 @@ _SENDERS = {"in": frozenset({"tail"}), "out": frozenset({"head"}), "both": froze
 
 
 def _sources(scope: LoopScope, reads: list[f.Expr], ties: Ties) -> frozenset[str]:
-    """Return the ends of a changed edge that change their contributions to other vertices. These ends are the senders
-    along the edge. Both ends are included if a contribution reads a value that depends on the edges of a vertex.
+    """Return the ends of a changed edge that change their contributions to other vertices, as senders along the edge.
+    Both ends are included if a contribution reads a value that depends on the edges of a vertex.
     """
     found: frozenset[str] = frozenset()
     for gather in scope.gathers.values():

@@ -13,8 +13,8 @@ once per sender (14.1):
     due          = paths * (sum of messages)
 
 Only the vertices of level + 1 send a message that is not 0. Before the pass, these vertices write their messages, and
-the senders of the previous pass clear their messages. Therefore a pass reads one value per edge instead of one value
-per field and edge.
+the senders of the previous pass clear their messages. A pass then reads one value per edge instead of one value per
+field and edge.
 """
 
 from __future__ import annotations

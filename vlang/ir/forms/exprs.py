@@ -21,7 +21,7 @@ __all__ = [
 class Expr:
     """An expression; `type` is the type of its value.
 
-    `span` is the place of the expression in the text, for messages. It is None if the text does not contain the
+    `span` is the place of the expression in the text, for messages. The span is None if the text does not contain the
     expression. Expressions that differ only in their places are equal.
     """
 
@@ -87,7 +87,7 @@ class EdgeState(Expr):
     """The value of an edge state before the statement, at the current edge or at the opposite edge.
 
     Attributes:
-        name: its name, unique in the program.
+        name: the name, which is unique in the program.
         opposite: whether the state of the opposite edge is read.
         ends: for an edge of the common neighbour, the tail and the head of this edge; () for the current edge or its
             opposite edge.

@@ -155,7 +155,7 @@ def hashed(args: Args, type_: Type, op: str) -> f.Expr:
 
 
 def _gives(word: str) -> Builder:
-    """Return the builder of a function with an `int` or `float` result. Its arguments need no conversion."""
+    """Return the builder of a function with an `int` or `float` result and arguments that need no conversion."""
 
     def build(name: str, args: Args, precision: int) -> f.Expr:
         return f.Op(scalar_named(word, precision), name, args)

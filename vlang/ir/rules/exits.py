@@ -206,8 +206,8 @@ def _strict_infinite(body: f.Expr, low: bool, known: Known) -> frozenset[str]:
 
 
 def _bounded(expr: f.Expr, known: Known, below: bool) -> bool:
-    """Return whether a term cannot cancel an infinity. It is an integer, a finite literal or, with `below`, a value >=
-    0.
+    """Return whether a term cannot cancel an infinity, which holds for an integer, a finite literal and (with `below`)
+    a value >= 0.
     """
     if isinstance(expr.type, Scalar) and expr.type.integral:
         return True
@@ -224,7 +224,7 @@ def _strict_or(body: f.Expr) -> frozenset[str]:
 
 
 def _strict_zero(body: f.Expr, domain: str) -> frozenset[str]:
-    """Return the fields of u in which a body is linear. The factors are finite, such as literals and degrees."""
+    """Return the fields of u in which a body is linear with finite factors, such as literals and degrees."""
     divisors = [e.args[1] for e in f.walk(body) if isinstance(e, f.Op) and e.op in ("div", "floordiv", "mod")]
     if not all(_nonzero(divisor, domain) for divisor in divisors):
         return frozenset()
@@ -238,8 +238,8 @@ def _strict_zero(body: f.Expr, domain: str) -> frozenset[str]:
 
 
 def _nonzero(expr: f.Expr, domain: str) -> bool:
-    """Return whether a divisor is known not to be 0. It is a literal, or a degree of the neighbour, which counts at
-    least the current edge.
+    """Return whether a divisor is known not to be 0, as a literal, or as a degree of the neighbour, which counts the
+    current edge.
     """
     if isinstance(expr, f.Op) and expr.op == "cast":
         return _nonzero(expr.args[0], domain)

@@ -23,8 +23,8 @@ class PhaseSkip:
         notifying: If one of these fields changes at a vertex, this vertex must notify its neighbours.
         own: If one of these fields changes at a vertex, this vertex must run again ("+self"). All changes since the
             last start of the phase count, including changes by other phases and changes that were undone later.
-        along: The adjacency directions in which a vertex notifies its neighbours. They are opposite to the domains of
-            the phase.
+        along: The adjacency directions in which a vertex notifies its neighbours: the directions opposite to the
+            domains of the phase.
     """
 
     verdict: Verdict

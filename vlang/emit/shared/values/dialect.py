@@ -90,7 +90,7 @@ class Entry:
     Attributes:
         kind: "pointer" (to an array of `dtype`) or "value".
         dtype: The stored type.
-        name: Its identifier in the environment.
+        name: The identifier of the value in the environment.
         number: The number of its slot.
     """
 
