@@ -147,7 +147,7 @@ class Program:
         return replace(options, target=target if graph.order is None else int(graph.order.internal[target]))
 
     def run_bound(self, call: Call) -> Result:
-        """Run a bound call. Depending on its options, run it in trap mode, or run it a second time in random order."""
+        """Run a bound call. The options may request trap mode, or a second run in random order."""
         graph, options = call.graph, call.options
         if options.trap:
             from vlang.api.running.run_call import check_call  # start-up

@@ -253,8 +253,8 @@ def items(type_: Type) -> tuple[Type, ...]:
 
 
 def _most(type_: Type) -> float:
-    """The largest finite value of a type. For a vector, this is the largest finite value of its components. For a
-    tuple, it is the largest finite value of its smallest float type.
+    """The largest finite value of a type. For a vector, the result is the largest finite value of the component type.
+    For a tuple, the result is the largest finite value of the smallest float type in the tuple.
     """
     if isinstance(type_, Tuple):
         return min((_most(item) for item in type_.items if floating(item)), default=math.inf)

@@ -174,8 +174,8 @@ class Op(Expr):
     key), waiting (hash, weight), common (vertex, vertex), hll_unit hll_size, user (a declared reduction as a function;
     its name in `data`). ordinal (neighbour, self): the number of the current edge among the parallel edges, from 0;
     with data "place", the number of this edge among the edges of both directions between the two vertices. between
-    (from, to): the sum of the edge field `data` over the edges between two vertices; without a field, the number of
-    these edges.
+    (from, to): the sum of the edge field `data` over the edges between two vertices, or the number of these edges
+    without `data`.
 
     Operands of arithmetic have the type of the result, with two exceptions. A literal exponent is an i64 constant, and
     the distance of a shift has its own integer type. The body of `count` is a bool, and the body of `mean` is an f64.

@@ -103,7 +103,9 @@ def _undefined(name: str, args: Args, precision: int) -> f.Expr:
 
 
 def _mean(name: str, args: Args, precision: int) -> f.Expr:
-    """Lower the mean of the components of a vector: their sum, added from the left, divided by their number."""
+    """Lower the mean of the components of a vector: the sum of the components (added from the left), divided by the
+    number of components.
+    """
     vector = fit(args[0], float_of(concrete(args[0].type, precision), precision))
     assert isinstance(vector.type, Vector)
     item = vector.type.item

@@ -198,7 +198,9 @@ def joins_only(writes: tuple[Write, ...], write: Write) -> bool:
 
 
 def _read_outside(scope: LoopScope, writes: tuple[Write, ...]) -> frozenset[str]:
-    """The fields that a later superstep reads. If one of these fields changes, vertices must become active."""
+    """The fields that a later superstep reads. If a field that a later superstep reads changes, vertices must become
+    active.
+    """
     needed = set(outside(scope, writes, writes))
     for statement in statements(scope.loop.body):
         for expr in expressions(statement):

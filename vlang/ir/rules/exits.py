@@ -24,7 +24,9 @@ def absorbing(ctx: Context) -> tuple[str, ...]:
 
 
 def done(ctx: Context) -> dict[str, bool]:
-    """X1, second part: pairs of a field and an absorbing value. A vertex with this value need not gather."""
+    """X1, second part: pairs of a field and an absorbing value. A vertex need not gather if the field has the absorbing
+    value.
+    """
     if ctx.scope.inner is not None or with_states(ctx) is not None:  # a vertex always writes the values of its row
         return {}
     found: dict[str, bool] = {}
@@ -150,7 +152,8 @@ def strict(reduce: f.Reduce, known: Known) -> Verdict:
 
 
 def silencing(reduce: f.Reduce, known: Known) -> tuple[str, ...]:
-    """Rule Z: fields of a neighbour. If one of these fields has its neutral value, the neighbour contributes nothing.
+    """Rule Z: the fields of a neighbour, each with a neutral value. A neighbour contributes nothing if some field has
+    its neutral value.
 
     The neutral value is the identity of the reduction, or `false` for a bool that must be true for a contribution.
     """
@@ -183,8 +186,7 @@ def _conjuncts(cond: f.Expr) -> list[f.Expr]:
 
 
 def _strict_infinite(body: f.Expr, low: bool, known: Known) -> frozenset[str]:
-    """Return fields of u. If one of these fields is infinite, the contribution to `min` (`low` is true) or `max` is
-    infinite.
+    """Return the fields of u that make a contribution to `min` (`low` is true) or `max` infinite if they are infinite.
     """
     if isinstance(body, f.Field):
         signed = isinstance(body.type, Scalar) and body.type.kind != "uint"

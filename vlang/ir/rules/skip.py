@@ -20,9 +20,11 @@ class PhaseSkip:
 
     Attributes:
         verdict: Whether vertices may be skipped.
-        notifying: If one of these fields changes at a vertex, this vertex must notify its neighbours.
-        own: If one of these fields changes at a vertex, this vertex must run again ("+self"). All changes since the
-            last start of the phase count, including changes by other phases and changes that were undone later.
+        notifying: The fields with the following property: if a field changes at a vertex, the vertex must notify its
+            neighbours.
+        own: The fields with the following property ("+self"): if a field changes at a vertex, the vertex must run
+            again. All changes since the last start of the phase count, including changes by other phases and changes
+            that were undone later.
         along: The adjacency directions in which a vertex notifies its neighbours: the directions opposite to the
             domains of the phase.
     """

@@ -268,8 +268,8 @@ def _selected(writer: StageWriter, how: Pushing) -> list[Function]:
 
 
 def _carry(writer: StageWriter, how: Pushing) -> Function:
-    """Return the function `carry`. At the end of a superstep, it copies the words of a vertex to its fields and clears
-    its bit.
+    """Return the function `carry`, which copies the words of a vertex to its fields and clears its bit at the end of a
+    superstep.
     """
     assert how.words is not None
     d, scope = writer.dialect, writer.scope()

@@ -29,8 +29,8 @@ __all__ = ["Exact", "exact_of"]
 class Exact:
     """How a sum or product of integers is accumulated.
 
-    For each word, the accumulator has one number per component of the value. If needed, one bool per component follows
-    for `inf`, and then one bool per component for `-inf`.
+    For each word, the accumulator has one number per component of the value. If infinite terms are possible, one bool
+    per component follows for `inf`, and one bool per component for `-inf`.
 
     Attributes:
         result: The type of a component of the value.

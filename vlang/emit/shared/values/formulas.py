@@ -118,7 +118,8 @@ class Writer(ComponentWriter):
         return result
 
     def items(self, expr: f.Expr) -> tuple[str, ...]:
-        """Write the code of an expression. Return one name for a scalar, or one name per item for a tuple or vector."""
+        """Write the code of an expression. Return one name for a scalar, or a name for each item of a tuple or vector.
+        """
         known = self._known.get(expr)
         if known is None:
             texts = self._write(expr)
