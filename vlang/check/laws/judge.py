@@ -213,7 +213,7 @@ class _Trial:
         return None
 
     def _all_associative(self, evaluator: Evaluator, pools: Sequence[Pool]) -> _Broken | None:
-        """Test all triples of the values of a small type, without a pool, because there are too many triples."""
+        """Test all triples of the values of a small type. There are too many triples for a pool of operands."""
         def join(left: Operand, right: Operand) -> tuple[Operand, Array]:
             return self._f(evaluator, left, right), ~evaluator.within(np.asarray(True))
 

@@ -202,8 +202,8 @@ class Domain:
 
     @property
     def edges(self) -> bool:
-        """Whether a reduction has a value per vertex, because it ranges over edges or over the vertices that point to
-        this vertex.
+        """Whether a reduction has a value per vertex: a reduction over edges, or over the vertices that point to this
+        vertex.
         """
         return self.kind in ("in", "out", "both", "group", "common", "pointing")
 

@@ -180,8 +180,8 @@ def _direction(writes: tuple[Write, ...], name: str) -> str | None:
 def outside(scope: LoopScope, writes: tuple[Write, ...], some: Iterable[Write]) -> frozenset[str]:
     """Return the own fields that the writes in `some` read, except on the left side of an idempotent or delta form.
 
-    Reads on the left side do not count because (x v a) v a = x v a, where v is the join. The equation is useful only if
-    nothing else changes x, so every write of x in the loop must join with the same operator.
+    Reads on the left side do not count because (x v a) v a = x v a, where v is the join. This holds only if nothing
+    else changes x. Therefore every write of x in the loop must join with the same operator.
     """
     found: set[str] = set()
     for write in some:
