@@ -141,12 +141,16 @@ class LoopFacts:
 
     @property
     def own_notify(self) -> frozenset[str]:
-        """The fields of rule N ("+self"): if one of the fields changes at a vertex, the vertex must run again."""
+        """The fields for which rule N has the mark "+self": if such a field changes at a vertex, the vertex must run
+        again.
+        """
         return frozenset(name for one in self.skips for name in one.own)
 
     @property
     def notifying(self) -> frozenset[str]:
-        """The fields of rule N: if one of the fields changes at a vertex, the vertex must notify its neighbours."""
+        """The fields that notify under rule N: if such a field changes at a vertex, the vertex must notify its
+        neighbours.
+        """
         return frozenset(name for one in self.skips for name in one.notifying)
 
 

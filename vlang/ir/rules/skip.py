@@ -25,8 +25,8 @@ class PhaseSkip:
         own: The fields with the following property ("+self"): if a field changes at a vertex, the vertex must run
             again. All changes since the last start of the phase count, including changes by other phases and changes
             that were undone later.
-        along: The adjacency directions in which a vertex notifies its neighbours: the directions opposite to the
-            domains of the phase.
+        along: The adjacency directions (opposite to the domains of the phase) in which a vertex notifies its
+            neighbours.
     """
 
     verdict: Verdict
