@@ -190,7 +190,7 @@ def _readers(loop: Loop, own: frozenset[str]) -> dict[str, Reader]:
     """Return, for each pass over edges, the values that the pass reads and that the loop writes.
 
     Args:
-        own: the fields with the following property: if a field changes at a vertex, the vertex must run again.
+        own: the fields that make a vertex run again if they change at this vertex.
     """
     applied = frozenset(loop.applied)
     readers = {}

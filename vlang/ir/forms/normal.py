@@ -178,7 +178,7 @@ def _terms(expr: f.Expr, positive: bool) -> list[tuple[f.Expr, bool]]:
 
 
 def _chain(expr: f.Expr, op: str) -> list[f.Expr]:
-    """The operands of nested uses of one operator, from left to right."""
+    """Return the operands of an operator that is applied several times (`a op b op c`), from left to right."""
     if isinstance(expr, f.Op) and expr.op == op:
         return [operand for arg in expr.args for operand in _chain(arg, op)]
     return [expr]

@@ -20,11 +20,9 @@ class PhaseSkip:
 
     Attributes:
         verdict: Whether vertices may be skipped.
-        notifying: The fields with the following property: if a field changes at a vertex, the vertex must notify its
-            neighbours.
-        own: The fields with the following property ("+self"): if a field changes at a vertex, the vertex must run
-            again. All changes since the last start of the phase count, including changes by other phases and changes
-            that were undone later.
+        notifying: The fields that make a vertex notify its neighbours if they change at this vertex.
+        own: The fields that make a vertex run again if they change at this vertex ("+self"). All changes since the last
+            start of the phase count, including changes by other phases and changes that were undone later.
         along: The adjacency directions (opposite to the domains of the phase) in which a vertex notifies its
             neighbours.
     """

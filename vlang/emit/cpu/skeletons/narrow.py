@@ -143,7 +143,8 @@ def share(
     """Push from a share of the vertices that the first `parts` workers found. The share is [first, last) of all these
     vertices, numbered worker by worker.
 
-    The vertices found are appended to this worker's queue at `at`. Returns: The new end of the queue.
+    The function appends the vertices that it finds to the queue of this worker, beginning at index `at`. Returns: The
+    new end of the queue.
     """
     targets, finders = pointer_u32(table, PAGE_TARGETS), pointer_u8(table, REACH_FINDERS)
     spare = value_i64(table, REACH_VERTICES) + 64 * (me + 1)  # an unused entry in a cache line of its own
