@@ -21,9 +21,7 @@ class WholeExchange:
 
     @staticmethod
     def sizes(part: PartMachine) -> Mapping[str, int]:
-        """The sizes in bytes of the copies from all other GPUs, and of the positions of mirrored values in these
-        copies.
-        """
+        """The sizes in bytes of the copies from all other GPUs, and of the positions of mirrored values in them."""
         sizes, numbers = {}, part.numbers
         for owner in range(numbers.ranges.size):
             first, last = numbers.ranges.of(owner)

@@ -1,5 +1,4 @@
-"""The machine of several GPUs: each GPU runs passes over its own vertices, and the GPUs exchange the values of mirrors.
-"""
+"""The machine of several GPUs: each runs passes over its own vertices, and they exchange the values of mirrors."""
 
 from __future__ import annotations
 
@@ -58,7 +57,7 @@ class GroupMachine:
                 f"{self.traffic.nbytes:,} bytes were copied between GPUs")
 
     def alone(self) -> tuple[str, ...]:
-        """A sentence that several GPUs ignore the option `dispatch`; () without this option."""
+        """A sentence about the option `dispatch`, which several GPUs do not follow; () without this option."""
         asked = self._parts[0].options.dispatch
         return () if asked == "gpu" else (f"dispatch: the GPUs ran all pages, as dispatch={asked} is for one GPU",)
 
@@ -96,8 +95,7 @@ class GroupMachine:
         return sum(part.others(slot, value) for part in self._parts)
 
     def moved(self) -> Moved:
-        """Counts of the edges that all GPUs have moved so far, and of the values that the GPUs have sent to each other.
-        """
+        """Counts of the edges that all GPUs have moved so far, and of the values that they have sent each other."""
         found = reduce(Moved.plus, (part.moved() for part in self._parts))
         return found._replace(bytes_between=self.traffic.nbytes)
 
@@ -212,7 +210,7 @@ class GroupMachine:
             part.forget(one)
 
     def same(self, slots: Sequence[str], kept: object) -> bool:
-        """Return whether vertex arrays are equal, bit for bit, to a copy."""
+        """Whether vertex arrays are equal, bit for bit, to a copy."""
         assert isinstance(kept, list)
         return all(part.same(slots, one) for part, one in zip(self._parts, kept))
 

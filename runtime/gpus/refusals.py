@@ -1,4 +1,4 @@
-"""Refuses programs and options that cannot run on several GPUs, with the reason."""
+"""Which programs and options cannot run on several GPUs, and why."""
 
 from __future__ import annotations
 

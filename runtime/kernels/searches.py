@@ -10,9 +10,7 @@ from vlang.runtime.compile.intrinsics import fetch_add, inner, pointer_u32, poin
 
 @inner
 def exchange(block, base, step, mask):
-    """Exchange bits between all pairs of words whose numbers differ by `step`; `mask` selects bits of the word with the
-    lower number.
-    """
+    """Exchange the bits of all pairs of words whose numbers differ by `step`, where `mask` is set in the lower one."""
     far = np.uint64(step)
     first = 0
     while first < 64:
@@ -58,12 +56,10 @@ def turn(addresses, runs, block, tasks, count, counter):
 
 
 def look(lists, lefts, founds, runs, there, wanted, tasks, count, counter, counts):
-    """Find the vertices that the frontier of each run reaches. The search of a vertex ends when every run has found a
-    neighbour in its frontier.
+    """Find the vertices that the frontier of each run reaches. A vertex stops at the edge after which no run is left.
 
     lists: the addresses of offsets, u64, and neighbours, u32. lefts, founds: for each run, the addresses of the bitmap
-    of vertices not reached, and of the bitmap to write. there: for each vertex, the runs whose frontier contains the
-    vertex.
+    of vertices not reached, and of the bitmap to write. there: for each vertex, the runs whose frontier it is in.
     """
     offsets, targets = pointer_u64(lists, 0), pointer_u32(lists, 1)
     looked = np.int64(0)

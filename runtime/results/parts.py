@@ -17,14 +17,12 @@ __all__ = ["is_folder", "prepare_folder", "save_part"]
 
 
 def is_folder(path: str) -> bool:
-    """Return whether an output is a folder of part files: the name of such an output ends in a slash."""
+    """Whether an output is a folder of part files: the name of such an output ends in a slash."""
     return path.endswith("/")
 
 
 def prepare_folder(path: str) -> None:
-    """Create the folder of part files. Raises GraphError if the folder already has part files, and DiskError if the
-    folder cannot be created.
-    """
+    """Create the folder of part files. Raises GraphError if the folder already has part files, and DiskError."""
     pyarrow(f"writing {path}")
     folder = Path(path)
     with writing(path, folder):
@@ -40,8 +38,7 @@ def save_part(result: Exported, path: str, part: int, parts: int) -> Path:
     """Write one part of the rows of a result; returns the file.
 
     The parts have about the same number of rows. If the files are read in the order of their names, their rows are in
-    increasing order of the ids. Raises GraphError if pyarrow is not installed, and DiskError if a file cannot be
-    written.
+    increasing order of the ids. Raises GraphError if pyarrow is not installed, and DiskError.
 
     Args:
         result: the whole result.

@@ -25,7 +25,7 @@ class RayAddress:
 
 
 def is_ray(cluster: object) -> bool:
-    """Return whether the option `cluster` requests Ray."""
+    """Whether the option `cluster` requests Ray."""
     return isinstance(cluster, str) and cluster.startswith("ray")
 
 

@@ -39,8 +39,7 @@ def _version(text: str) -> tuple[int, ...]:
 
 
 def is_table(value: object) -> bool:
-    """Return whether an object exports a table in Arrow's format, like the tables of pandas, polars, pyarrow and
-    DuckDB.
+    """Whether an object exports a table in Arrow's format, as the tables of pandas, polars, pyarrow and DuckDB do.
 
     An object with a dtype or type but without column names is a single column, not a table.
     """

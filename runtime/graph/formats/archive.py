@@ -58,7 +58,7 @@ class Checked:
 
 
 def fits(parts: Sequence[Checked]) -> bool:
-    """Return whether consecutive parts, which are all parts of an array, have the checksum of the whole array."""
+    """Whether consecutive parts, which are all parts of an array, have the checksum of the whole array."""
     total = 0
     for part in parts:
         total = _joined(total, part.sum, part.length)
@@ -117,7 +117,7 @@ class Archive:
         return self.array(name, kinds, (n, *[None] * max(0, dimensions - 1)))
 
     def sealed(self, name: str) -> bool:
-        """Return whether the array `name` lists the checksums of all other members, in their order.
+        """Whether the array `name` lists the checksums of all other members, in their order.
 
         If so, the members are the arrays that `vlang.runtime.storage.output.write_arrays` wrote. Reading an array
         compares its bytes with its checksum.
@@ -168,9 +168,7 @@ class Archive:
         return array.astype(dtype.newbyteorder("="), copy=False)
 
     def stored(self, name: str) -> bool:
-        """Return whether the bytes of an array are the same in the file and in memory, so that `part` can read some of
-        these bytes.
-        """
+        """Whether the bytes of an array are in the file as they are in memory, so that `part` can read some of them."""
         if name not in self:
             return False
         info = self._members[name]
@@ -179,7 +177,7 @@ class Archive:
     def part(self, name: str, kinds: str, place: int, parts: int) -> tuple[Array, Checked]:
         """Some of the values of a `stored` array of one dimension, and the checksum of their bytes.
 
-        `fits` computes the checksum of the whole array from the checksums of all parts, and compares it.
+        The checksum of the whole array is compared by `fits`, from the checksums of all parts.
 
         Args:
             name: the array.

@@ -283,8 +283,7 @@ class StateFile:
         about: the caller's part of the description.
         entries: the dtype and the number of entries of each array, by name.
 
-    Raises Foreign for a file that is not a state file, Damaged for a damaged file, and OSError if the file cannot be
-    read.
+    Raises Foreign, Damaged and OSError.
     """
 
     def __init__(self, path: Path) -> None:

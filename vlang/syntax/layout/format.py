@@ -2,7 +2,7 @@
 
 Blocks are indented by four spaces. In consecutive declarations, the names, types and `=` are aligned. In consecutive
 gathers, applies and lets, the names and `=` are aligned. Comments at the ends of consecutive lines are aligned as well.
-There is at most one blank line between two lines. The author's line breaks are kept.
+Two lines have at most one blank line between them. The author's line breaks are kept.
 """
 
 from __future__ import annotations
