@@ -88,7 +88,7 @@ class GpuMachine(GpuSaved):
             raise
 
     def new_state(self) -> GpuState:
-        """The arrays of the run, when it begins. Raises OutOfMemory."""
+        """Create the arrays of the run at its beginning. Raises OutOfMemory."""
         return GpuState(self.device, self.plan, self.n, self.blocks, self._set_words)
 
     def full_passes(self) -> FullPasses:

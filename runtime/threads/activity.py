@@ -1,4 +1,4 @@
-"""Reports to listeners what a process does: steps and their progress, supersteps, and spans of time.
+"""Reports the activity of a process to listeners: steps and their progress, supersteps, and spans of time.
 
 Readers, compilers, machines and the engine report here. A listener shows the reports as progress
 (`vlang.api.running.progress`) or writes them to a file (`vlang.runtime.engine.recorder`). Without a listener, a report

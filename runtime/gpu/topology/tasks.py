@@ -26,8 +26,8 @@ def tasks_of(
         whole: the pages, in increasing order.
         cached: bool[P], whether each page is on the device. The pages of a task are either all cached or all copied.
         most: the maximum number of pages of a task.
-        ranks: float64[P], the rank of each page: the task that has the page of the lowest rank is the first one; None
-            for the order of the pages.
+        ranks: float64[P], the rank of each page; tasks are in the order of the lowest rank of their pages. None for the
+            order of the pages.
     """
     tasks: list[list[int]] = []
     for page in whole:

@@ -39,7 +39,8 @@ def _version(text: str) -> tuple[int, ...]:
 
 
 def is_table(value: object) -> bool:
-    """Whether an object exports a table in Arrow's format, as the tables of pandas, polars, pyarrow and DuckDB do.
+    """Return whether an object exports a table in Arrow's format, like the tables of pandas, polars, pyarrow and
+    DuckDB.
 
     An object with a dtype or type but without column names is a single column, not a table.
     """

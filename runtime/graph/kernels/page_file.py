@@ -111,7 +111,7 @@ def check_page(offsets: Any, rows: Any, edges: Any, targets: Any, n: Any) -> Any
 
 
 def same_offsets(local: Any, rows: Any, whole: Any, begin: Any, edges: Any) -> Any:
-    """Whether the offsets of a page match the offsets of the whole adjacency, clipped to the page.
+    """Return whether the offsets of a page match the offsets of the whole adjacency, clipped to the page.
 
     Args:
         local: u32[rows + 1], the offsets in the page, relative to its first edge.

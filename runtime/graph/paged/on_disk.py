@@ -64,11 +64,11 @@ class FileEdges:
 
     @property
     def note(self) -> str:
-        """A sentence that says why reads use the page cache of the system; "" if they do not use it."""
+        """A sentence that says why reads use the page cache of the system; "" if reads do not use the page cache."""
         return self._read.note
 
     def cuts(self, kind: str) -> PageCuts:
-        """How the adjacency of a kind is cut into pages."""
+        """Return the directory of the pages into which the adjacency of a kind is cut."""
         d = self._merged.directory if kind == "both" else self._file.directory(kind)
         return PageCuts(self.n, d.starts, d.firsts, d.longs, d.segments, d.segment_pages, d.cost, d.tasks,
                         d.segment_tasks)

@@ -1,8 +1,8 @@
 """A ring of aligned buffers, into which reading threads prefetch pages from disk for the passes of a run.
 
 A pass requests groups of pages, in any order, and all pages of a group are delivered together. Some of the requested
-pages are in memory already: in the cache, which keeps pages until the end of the run, or in buffers in which the
-previous pass left them. Therefore pages that fit into the budget are read once, and if half of a graph fits, a pass
+pages are in memory already: in the cache, which keeps pages until the end of the run, or in buffers that still hold
+pages of the previous pass. Therefore pages that fit into the budget are read once, and if half of a graph fits, a pass
 reads only the other half.
 
 A pass begins with the pages that the previous pass left in the ring, because their buffers are needed for new reads.
@@ -211,7 +211,7 @@ class Ring:
                 self._request((kind, page))
 
     def _fits(self, kind: str, missing: Sequence[int]) -> bool:
-        """Whether there are free buffers, or space in the cache, for all of the pages `missing`."""
+        """Return whether there are free buffers, or space in the cache, for all of the pages `missing`."""
         free, spare = len(self._free) + self._most - len(self._slots), self._left - self._reserved
         for page in missing:
             need = self._reader.nbytes(kind, page)
@@ -319,7 +319,7 @@ class _Flight:
         return self._groups[self._asked] if self._asked < len(self._groups) else None
 
     def ask(self, keys: Sequence[Key]) -> None:
-        """Record that the pages `keys` of the next group are requested; its other pages are in memory."""
+        """Record that the pages `keys` of the next group are requested; the other pages of the group are in memory."""
         self._owner.update(dict.fromkeys(keys, self._asked))
         self._pending[self._asked] = len(keys)
         if not keys:
