@@ -125,9 +125,9 @@ class _RankConnectLoop(ConnectLoop):
     def _links(self, parents: NDArray[np.uint32], skipped: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Exchange the roots of boundary vertices.
 
-        Returns two arrays. The first, int64[k, 2], has the links: the code of a tree of this rank, and the code of a
-        tree of another rank. The second, int64[ranks], has 1 for each rank r if this rank mirrors a vertex in the
-        skipped tree of rank r, and 0 otherwise.
+        Returns two arrays. The first array, int64[k, 2], has the links: the code of a tree of this rank, and the code
+        of a tree of another rank. The second array, int64[ranks], has 1 for each rank r if this rank mirrors a vertex
+        in the skipped tree of rank r, and 0 otherwise.
         """
         transport, numbers = self._rank.transport, self._numbers
         used = np.zeros(max(1, len(parents)), np.uint8)  # trees with owned vertices; other trees are mirrors alone

@@ -42,8 +42,8 @@ class RankMemory:
             rank has read.
         reading: the bytes needed in addition to `rows` and `table` while rows are read and numbered.
         loops: the arrays of the loop that needs most, such as buckets and lists of vertices.
-        speed: copies of edges in the order in which loops read them, such as cache blocks. They are left out if a
-            budget does not permit them.
+        speed: copies of edges in the order in which loops read them, such as cache blocks. These copies are left out if
+            a budget does not permit them.
     """
 
     rows: int

@@ -2,8 +2,8 @@
 
 A vertex and the vertex that it points to may be on different ranks. So whenever the field has changed on any rank,
 every rank sends the pointers of its vertices to the ranks that own the targets. Before each pass, every rank also sends
-the values that the pass reads at the pointing vertices. A rank stores the senders as *guests*, with numbers behind
-those of its local vertices, in increasing order of their numbers in the whole graph. A row then has the same vertices
+the values that the pass reads at the pointing vertices. A rank stores the senders as *guests*, with numbers above the
+numbers of its local vertices, in increasing order of their numbers in the whole graph. A row then has the same vertices
 in the same order as in one process, so the results have the same bits.
 """
 
@@ -155,7 +155,7 @@ class RankPointed(Pointed):
 
     @contextmanager
     def guests(self, stage: StageSpec) -> Iterator[None]:
-        """A context manager in which kernels find the values of guests behind those of the local vertices.
+        """A context manager in which kernels find the values of guests behind the values of the local vertices.
 
         The values of guests are copies, which stay valid because the kernels write no array that they read at other
         vertices. Does nothing for other passes.

@@ -1,7 +1,7 @@
 """Remembers which runs have been checked and have loaded their kernels, so that repeated calls skip both steps.
 
-A run is known by its plan, graph and options. Small graphs need this: on a graph of some thousand edges the checks and
-the look-ups of kernels take as long as the supersteps.
+A run is known by its plan, graph and options. On a graph of some thousand edges, the checks and the look-ups of kernels
+take as long as the supersteps.
 """
 
 from __future__ import annotations

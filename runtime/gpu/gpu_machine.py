@@ -251,7 +251,9 @@ class GpuMachine(GpuSaved):
                         shared=shared_bytes("fold_scalar"))
 
     def merge(self, spec: ScalarSpec) -> None:
-        """Compute a graph-level value from the partial results of its reductions, if it has any, and store it."""
+        """Compute a graph-level value, from the partial results of its reductions if it has reductions, and store the
+        value.
+        """
         threads = THREADS if spec.fold is not None else 32
         self.launch("scalar", f"v{spec.index}", (), 1, (self.frame, self.blocks), shared=shared_bytes("scalar"),
                     threads=threads)

@@ -2,7 +2,7 @@
 
 The values of all runs at one vertex lie side by side (`weave`), and the kernels of the skeleton `woven` reduce the
 contributions of all runs with vector instructions. For each run, the same contributions are reduced in the same order
-as when it runs alone. Therefore its result has the same bits.
+as if the run ran alone. Therefore its result has the same bits.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tasks: the pages that a push over streamed pages copies and processes together, and the order of tasks.
 
 HyTGraph (Wang et al., ICDE 2023) chooses a transfer for small partitions, and combines up to four adjacent partitions
-that are copied whole into one task (V-B). It processes tasks with hubs or with large changes first (VI-A).
+that are copied whole into one task (V-B). HyTGraph processes tasks with hubs or with large changes first (VI-A).
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ _LEAST = (14, 0, 1)  # earlier versions run code from the metadata of a file (CV
 
 
 def pyarrow(what: str) -> ModuleType:
-    """Import pyarrow; raises GraphError if it is missing or too old.
+    """Import pyarrow; raises GraphError if pyarrow is missing or too old.
 
     `what` is the subject of the message "... needs pyarrow".
     """

@@ -56,7 +56,8 @@ def only_column(graph: Graph, path: str) -> tuple[str | None, list[str]]:
     """Return the column for a format with one weight per edge (`weight` or, without a `weight`, the only column), and
     notes about the other columns.
 
-    Raises GraphError if the column has names or times, or if none of several columns is called `weight`.
+    Raises GraphError if the column has names or times, or if there are several columns and no column is called
+    `weight`.
     """
     names = list(graph.columns)
     if len(names) > 1 and "weight" not in names:
