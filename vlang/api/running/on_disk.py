@@ -45,7 +45,9 @@ def keys_read(program: Program) -> tuple[int, str] | None:
     return None
 
 
-def placed(program: Program, plan_for: Callable[[str], Plan], graph: Graph, options: Options) -> Placement | None:
+def placed(
+    program: Program, plan_for: Callable[[str], Plan], graph: Graph, options: Options, beside: int = 0
+) -> Placement | None:
     """Return whether a run streams its edges or reads them into memory; None for a graph in memory.
 
     Args:
@@ -53,6 +55,7 @@ def placed(program: Program, plan_for: Callable[[str], Plan], graph: Graph, opti
         plan_for: compiles the plan of the program for "numba" or "cuda".
         graph: the graph, in memory or on disk.
         options: the options of the run.
+        beside: bytes of host memory that other runs on the CPU take at the same time.
 
     Raises:
         OutOfMemory: the budget is too small even to stream pages.
@@ -61,7 +64,7 @@ def placed(program: Program, plan_for: Callable[[str], Plan], graph: Graph, opti
     """
     line = whole_lists(program)
     try:
-        found = placement_of(plan_for, graph, options)
+        found = placement_of(plan_for, graph, options, beside)
     except OutOfMemory as error:
         if line is None or not error.in_memory:
             raise
