@@ -180,8 +180,8 @@ class _Tests:
         """Record the first failing operation inside a reduction.
 
         Args:
-            least: a reduction by minimum over the same contributions. Its body is replaced by the numbers of the
-                operations.
+            least: a reduction by minimum over the same contributions, in which the numbers of the operations replace
+                the body.
         """
         number = self._number(found)
         if number is not None:
@@ -204,7 +204,7 @@ class _Tests:
         yield from self._noted(self._number(found), span)
 
     def _over_vertices(self, reduce: f.Reduce, span: Span) -> Generator[f.Statement, None, f.Expr]:
-        """Yield the tests of a reduction over vertices. Return a read of the `let` that holds the value of the
+        """Yield the tests of a reduction over vertices, and return a read of the `let` that holds the value of the
         reduction.
         """
         number = self._number(in_terms(reduce, span))

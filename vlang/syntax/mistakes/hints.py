@@ -251,8 +251,8 @@ def _arrow(case: _Case) -> Problem | None:
 
 
 def _crossed(words: list[Word]) -> Iterator[tuple[int, str]]:
-    """Yield the index and the text of each arrow of another language after a `for`. Such an arrow consists of two
-    words.
+    """Yield the index and the text of each arrow of another language after a `for`. An arrow of another language
+    consists of two words.
     """
     begin = next((i for i, w in enumerate(words) if w.text == "for" and i), len(words))
     for i in range(begin, len(words) - 1):

@@ -1,4 +1,4 @@
-"""Data and functions that the rules for lines of other languages share: the program around a line, and its parts."""
+"""Data and functions that the rules for lines of other languages share, such as the program around a line."""
 
 from __future__ import annotations
 

@@ -205,9 +205,9 @@ def unite(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], 
 def hopeful(offsets: Pointer[u64], left: Pointer[u64], w: i64, n: i64, unseen: i64) -> u64:
     """The vertices of word w that may still be found. The first pull drops vertices without edges for all later pulls.
 
-    The test has no branch, because a branch would often be mispredicted.
+    The test of a vertex has no branch, because a branch would often be mispredicted. On ranks, words of mirrors are 0.
     """
-    if unseen == 0:
+    if unseen == 0 or left[w] == u64(0):
         return left[w]
     bits = u64(0)
     for v in range(64 * w, min(64 * w + 64, n)):
