@@ -150,12 +150,16 @@ class Scan:
 Known = Callable[[Scan, Line], bool]
 """Reports a line with a character that the language does not have, and returns whether it knows the line."""
 
+Blocks = Callable[[Scan], None]
+"""Reports lines of another language that are translated together, and marks them as bad."""
 
-def scan(text: str, known: Known = lambda scan, line: False) -> Scan:
+
+def scan(text: str, known: Known = lambda scan, line: False, blocks: Blocks = lambda scan: None) -> Scan:
     """Split a text into logical lines with their depths, and collect problems of characters, brackets and layout."""
     result = Scan(Source(text), known)
     for line in _logical_lines(text, result):
         result.lines.append(line)
+    blocks(result)
     _layout(result)
     return result
 
