@@ -29,7 +29,8 @@ _TOKEN = re.compile(
     r"|(?P<number>0[xX][0-9a-fA-F]+|(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)(?:[eE][+-]?[0-9]+)?)"
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
     r'|(?P<text>"[^"\n]*")'
-    r"|(?P<op>\*\*|//|->|--|==|!=|<=|>=|<<|>>|[-+*|&^]=|[-+*/%<>=&|^()\[\],.:])|(?P<bad>.)", re.DOTALL)
+    r"|(?P<op>\*\*|//|->|--|==|!=|<=|>=|<<|>>|[-+*|&^]=|[-+*/%<>=&|^()\[\],.:]|(?<=[\w)\]] )@(?= ))|(?P<bad>.)",
+    re.DOTALL)
 # Matches a line that must begin a new statement. A bracket that is still open above it was never closed.
 _NEW_STATEMENT = re.compile(
     r"[ \t]*(?:(?:gather|apply|let|where|repeat|sweep|activate|require|global|fn|reduction|program"

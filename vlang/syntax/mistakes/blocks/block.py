@@ -14,7 +14,8 @@ __all__ = ["LEAVE", "LEAVE_ALL", "Block", "Found", "gathered", "plain"]
 
 LEAVE, LEAVE_ALL = "leave this line out", "leave these lines out"
 _DEGREE = re.compile(r"\b(?:get_?)?(in|out)?_?degree\(\)", re.IGNORECASE)
-_UPDATE = re.compile(r"(?:apply )?(?P<target>[\w.]+(?:\[[^\]]+\])*) ?(?P<op>\+|-|\*|\||&|min|max)?= ?(?P<value>[^=].*?);?")
+_UPDATE = re.compile(r"(?:apply )?(?P<target>[\w.]+(?:\[[^\]]+\])*) ?(?P<op>\+|-|\*|\||&|min|max)?= ?"
+                     r"(?P<value>[^=].*?);?")
 _FOLDS = {"+": "sum", "-": "sum", "*": "prod", "|": "any", "&": "all", "min": "min", "max": "max"}
 
 

@@ -1,4 +1,4 @@
-"""Single lines of GSQL, Green-Marl, DGL, GraphIt, Ligra, Java, pandas and Python that depend on the lines around them."""
+"""Single lines of GSQL, Green-Marl, DGL, GraphIt, Ligra, Java, pandas and Python, translated by the lines around."""
 
 from __future__ import annotations
 
@@ -8,32 +8,39 @@ from vlang.syntax.mistakes.blocks.block import LEAVE, Block, Found, plain
 
 __all__ = ["LINES"]
 
-_LOCAL = re.compile(r"(?P<at>(?:final )?(?:double|float|int|long|auto|var|bool|boolean) (?P<name>\w+)) = (?P<value>.+?);?")
+_LOCAL = re.compile(r"(?P<at>(?:final )?(?:double|float|int|long|auto|var|bool|boolean) (?P<name>\w+))"
+                    r" = (?P<value>.+?);?")
 _TYPES = {"double": "float", "float": "float", "int": "int", "long": "i64", "bool": "bool", "boolean": "bool"}
 _OVER = re.compile(r"\w+\(.+ for (?:\w+ (?:->|--) self|self (?:->|--) \w+)\b.*\)")
 _PROPERTY = re.compile(r"(?P<at>(?:vector\{Vertex\}|N_P|Node_Prop|Node_Property)[(<](?P<type>\w+)[)>]) (?P<name>\w+)"
                        r"(?: = (?P<start>.+?))?;?")
 _ITEMS = {"float": "float", "double": "float", "int": "int", "long": "i64", "bool": "bool", "uint": "u32"}
 _LIST = re.compile(r"(?P<head>.*?)(?P<at>(?P<fold>Sum|Product|Max|Min|Count|Avg|Any|All|Exist)) ?\((?P<w>\w+) ?: ?"
-                   r"(?P<own>\w+)\.(?P<list>InNbrs|OutNbrs|Nbrs)\) ?(?:[(\[](?P<cond>[^)\]]+)[)\]] ?)?\{(?P<body>[^{}]+)\}"
+                   r"(?P<own>\w+)\.(?P<list>InNbrs|OutNbrs|Nbrs)\) ?(?:[(\[](?P<cond>[^)\]]+)[)\]] ?)?"
+                   r"\{(?P<body>[^{}]+)\}"
                    r"(?P<rest>.*?);?")
 _LISTS = {"InNbrs": "{} -> self", "OutNbrs": "self -> {}", "Nbrs": "self -> {}"}
 _GREEN = {"Sum": "sum", "Product": "prod", "Max": "max", "Min": "min", "Count": "count", "Avg": "mean", "Any": "any",
           "Exist": "any", "All": "all"}
-_FRONTIER = re.compile(r"(?:var |let |auto )?(?:(?P<at>vertexSubset|vertexset\{Vertex\}) )?(?P<name>frontier\w*|active\w*|"
-                       r"worklist|queue|todo)(?:: ?[\w{}()]+)? = (?:\[|\{|new |vertexset|vertexSubset|\w+;?$).*")
+_FRONTIER = re.compile(r"(?:var |let |auto )?(?:(?P<at>vertexSubset|vertexset\{Vertex\}) )?"
+                       r"(?P<name>frontier\w*|active\w*|"
+                       r"worklist|queue|todo)(?:: ?[\w{}()]+)? = (?:\[|\{|\w+;?$).*")
 _EMPTY = re.compile(r"(?:repeat until|repeat while|while) \(?!?\w*(?P<at>frontier|active|worklist|queue|todo)\w*"
                     r"\.\w+\(\)(?: ?(?:==|!=|>) ?0)?\)?:?")
 _NEXT = re.compile(r"(?:var |let )?\w+ = edge(?:s|set)?\w*\.(?P<at>from\(\w+\))\.to\((?P<cond>.+?)\)\.apply\w*\("
                    r"(?P<field>\w+)(?:, ?\w+)?\);?")
-_SWAP = re.compile(r"(?:if ?\(?)?(?P<at>CAS|compare_and_swap|compareAndSwap)\(&?(?P<field>\w+)(?:\[\w+\])?, ?(?P<old>[^,]+), ?"
+_SWAP = re.compile(r"(?:if ?\(?)?(?P<at>CAS|compare_and_swap|compareAndSwap)\(&?(?P<field>\w+)(?:\[\w+\])?, ?"
+                   r"(?P<old>[^,]+), ?"
                    r"(?P<new>[^,()]+)\)\)?;?:?")
-_COUNTER = re.compile(r"(?P<head>.* = )Counter\((?P<body>[^()]+?) for (?P<domain>\w+ (?:->|--) self|self (?:->|--) \w+)\)"
+_COUNTER = re.compile(r"(?P<head>.* = )Counter\((?P<body>[^()]+?) for "
+                      r"(?P<domain>\w+ (?:->|--) self|self (?:->|--) \w+)\)"
                       r"\.(?P<at>most_common)\(1?\)\[0\](?P<last>\[[01]\])?")
 _SET = re.compile(r"(?P<head>gather (?P<name>\w+) = )(?P<at>\{(?P<body>[^{}]+?) for (?P<domain>[^{}]+)\})")
-_FREE = re.compile(r"(?P<head>apply \w+ = )(?P<at>min)\((?P<c>\w+) for (?P=c) in range\(.*\) if (?P=c) not in (?P<set>\w+)\)")
+_FREE = re.compile(r"(?P<head>apply \w+ = )(?P<at>min)\((?P<c>\w+) for (?P=c) in range\(.*\) "
+                   r"if (?P=c) not in (?P<set>\w+)\)")
 _DATA = re.compile(r"(?P<at>(?:\w+\.)?ndata\[[\"'](?P<name>\w+)[\"']\]) = (?P<value>.+)")
-_NODES = re.compile(r"(?P<head>.*)\b(?:dgl\.)?(?P<at>(?P<fold>sum|mean|max)_nodes)\(\w+, ?[\"'](?P<name>\w+)[\"']\)(?P<rest>.*)")
+_NODES = re.compile(r"(?P<head>.*?)(?:\bdgl\.)?(?P<at>\b(?P<fold>sum|mean|max)_nodes)"
+                    r"\(\w+, ?[\"'](?P<name>\w+)[\"']\)(?P<rest>.*)")
 _POST = re.compile(r"(?P<at>POST[-_]ACCUM) (?:\w+\.)?@?(?P<name>\w+) ?(?P<op>[-+*]?=) ?(?P<value>.+?);?")
 _WHILE = re.compile(r"(?P<at>WHILE|while) \(?(?P<cond>.+?)\)? (?:LIMIT|limit) (?P<most>\w+)(?: (?:DO|do))?:?")
 _END = re.compile(r"(?P<at>END|end|End|endwhile|endif|done|fi|\})(?: [A-Z]+)?;?")
@@ -59,7 +66,8 @@ def _local(block: Block) -> Found | None:
         write, word = f"vertex {name}: {type_} = {value}", "vertex"
     else:
         write, word = f"let {name} = {value}", "let"
-    return Found(f"`{match['at']}` is written with `{word}`", "`let` names a value of the whole graph, `gather` a reduction "
+    return Found(f"`{match['at']}` is written with `{word}`",
+                 "`let` names a value of the whole graph, `gather` a reduction "
                  "over edges, and `vertex` a field:", (write,), match["at"])
 
 
@@ -89,7 +97,8 @@ def _green(block: Block) -> Found | None:
         write: tuple[str, ...] = (head + reduction + tail,)
     else:
         write = (f"gather {name} = {reduction}", head + name + tail)
-    return Found(f"`{match['at']}(...)` is written `{fold}(...)`", "a reduction over edges has a name, and its arrow inside:",
+    return Found(f"`{match['at']}(...)` is written `{fold}(...)`",
+                 "a reduction over edges has a name, and its arrow inside:",
                  write, match["at"] + "(")
 
 
@@ -97,9 +106,10 @@ def _frontier(block: Block) -> Found | None:
     """Sets of active vertices of Ligra and GraphIt."""
     text = block.text(0)
     match = _FRONTIER.fullmatch(text)
-    if match is not None:
+    if match is not None and match["name"] not in block.around.fields:
         at = match["at"] or match["name"]
-        return Found(f"there is no `{at}`: the vertices that changed are active by themselves", f"{LEAVE}: `repeat` goes on "
+        return Found(f"there is no `{at}`: the vertices that changed are active by themselves",
+                     f"{LEAVE}: `repeat` goes on "
                      "until nothing changes", (), at)
     match = _EMPTY.fullmatch(text)
     if match is not None:
@@ -111,8 +121,10 @@ def _frontier(block: Block) -> Found | None:
     name, cond = match["field"], match["cond"]
     found = block.around.fresh("found")
     far = re.sub(rf"\b{name} == none\b", f"u.{name} != none", cond)
-    return Found(f"there is no `{match['at']}`: a vertex gathers from its neighbours", "of the neighbours that have a value:",
-                 (f"gather {found} = min(u for u -> self if {far})", f"where {cond}: apply {name} = {found}"), match["at"])
+    return Found(f"there is no `{match['at']}`: a vertex gathers from its neighbours",
+                 "of the neighbours that have a value:",
+                 (f"gather {found} = min(u for u -> self if {far})", f"where {cond}: apply {name} = {found}"),
+                 match["at"])
 
 
 def _swap(block: Block) -> Found | None:
@@ -130,7 +142,8 @@ def _counter(block: Block) -> Found | None:
         return None
     own = re.fullmatch(r"\w+\.(\w+)", match["body"])
     default = own[1] if own is not None and own[1] in block.around.fields else "0"
-    return Found(f"there is no `{match['at']}`: `mode` is the most frequent value", "of the smallest ones, if several are:",
+    return Found(f"there is no `{match['at']}`: `mode` is the most frequent value",
+                 "of the smallest ones, if several are:",
                  (f"{match['head']}mode({match['body']} for {match['domain']}, default = {default})",), match["at"])
 
 
@@ -148,7 +161,8 @@ def _sets(block: Block) -> Found | None:
     match = _FREE.fullmatch(block.text(0))
     if match is None:
         return None
-    return Found("a reduction ranges over edges or vertices, not over numbers", "`mex` is the least number that does not "
+    return Found("a reduction ranges over edges or vertices, not over numbers",
+                 "`mex` is the least number that does not "
                  "occur:", (match["head"] + match["set"],), match["at"])
 
 
@@ -166,7 +180,14 @@ def _data(block: Block) -> Found | None:
         return None
     rest = ", default = 0" if match["fold"] == "mean" else ""
     return Found(f"there is no `{match['at']}`: a reduction over the vertices has the value", "over all of them:",
-                 (f"{match['head']}{match['fold']}(v.{match['name']} for v in vertices{rest}){match['rest']}",), match["at"])
+                 (f"{match['head']}{match['fold']}(v.{match['name']} for v in vertices{rest}){match['rest']}",),
+                 match["at"])
+
+
+def _named(text: str, vertex: str, block: Block) -> str:
+    """An expression about the vertex itself, written about another vertex."""
+    own = sorted({*block.around.fields, "degree", "indegree", "outdegree"})
+    return re.sub(rf"(?<![\w.])(?:{'|'.join(own)})\b", rf"{vertex}.\g<0>", text)
 
 
 def _gsql(block: Block) -> Found | None:
@@ -182,30 +203,28 @@ def _gsql(block: Block) -> Found | None:
         endless = match["cond"].lower() == "true"
         head = f"repeat {match['most']} times:" if endless else \
             f"repeat at most {match['most']} times until not ({match['cond']}):"
-        return Found(f"there is no `{match['at']}`: a loop begins with `repeat`", "with the largest number of supersteps:",
+        return Found(f"there is no `{match['at']}`: a loop begins with `repeat`",
+                     "with the largest number of supersteps:",
                      (head,), match["at"])
     return _total(block)
 
 
 def _total(block: Block) -> Found | None:
     """`where x > 2: @@total += x`, and the declaration of `total` above it."""
-    body, around = block.body(), block.around
+    body = block.body()
     where = re.fullmatch(r"(?:where|if) (.+):", block.text(0))
     match = re.fullmatch(r"(@@(\w+)) \+= (.+)", body[0] if where is not None and len(body) == 1 else block.text(0))
-    own = sorted(set(around.fields) | {"degree", "indegree", "outdegree"})
-
-    def of(text: str) -> str:
-        return re.sub(rf"(?<![\w.])(?:{'|'.join(own)})\b", r"v.\g<0>", text)
-
-    if match is not None and around.top:
-        test = f" if {of(where[1])}" if where is not None else ""
+    if match is not None and block.around.top:
+        test = f" if {_named(where[1], 'v', block)}" if where is not None else ""
         return Found(f"`{match[1]}` marks no value of the graph: `global` does", "a sum over the vertices:",
-                     (f"global {match[2]}: float = sum({of(match[3])} for v in vertices{test})",), match[1],
+                     (f"global {match[2]}: float = sum({_named(match[3], 'v', block)} for v in vertices{test})",),
+                     match[1],
                      2 if where is not None else 1)
     start = re.fullmatch(r"(global (\w+))(?:: \w+)? = \S+", block.text(0))
-    if start is None or not any(text.startswith(f"@@{start[2]} += ") for text in around.after):
+    if start is None or not any(text.startswith(f"@@{start[2]} += ") for text in block.around.after):
         return None
-    return Found(f"`{start[1]}` has one value, which nothing adds to", f"{LEAVE}: `@@{start[2]}` below becomes the `global`",
+    return Found(f"`{start[1]}` has one value, which nothing adds to",
+                 f"{LEAVE}: `@@{start[2]}` below becomes the `global`",
                  (), start[1])
 
 
@@ -226,15 +245,19 @@ def _result(block: Block) -> Found | None:
         return Found(f"there is no `{match['at']}`", "the degree, divided by the number of other vertices:",
                      (f"{match['head']} = {name} / (N - 1)",), match["at"])
     return Found(f"there is no `{match['at']}`: a program calls no other program",
-                 "a field without a value is an array that the caller passes, for example the result of another program:",
+                 "a field without a value is an array of the caller, for example the result of another program:",
                  (match["head"],), match["at"])
 
 
 def _columns(block: Block) -> Found | None:
     """`(x - x.mean()) / x.std()` of pandas."""
-    text, around = block.text(0), block.around
-    found = [one for one in _COLUMN.finditer(text) if one["name"] in around.fields]
-    if not text.startswith(("vertex ", "apply ")) or not any(one["fold"] in ("std", "var") for one in found):
+    text = block.text(0)
+    found = list(_COLUMN.finditer(text)) if text.startswith(("vertex ", "apply ")) else []
+    if not any(one["fold"] in ("std", "var") for one in found):
+        return None
+    around = block.around
+    found = [one for one in found if one["name"] in around.fields]
+    if not any(one["fold"] in ("std", "var") for one in found):
         return None
     lets: dict[str, str] = {}
     names: dict[tuple[str, str], str] = {}
@@ -251,20 +274,23 @@ def _columns(block: Block) -> Found | None:
             lets.setdefault(name, f"let {name} = {fold}(v.{x} for v in vertices{rest})")
     new = _COLUMN.sub(lambda one: names.get((one["name"], one["fold"]), one[0]), text)
     last = next(one[0] for one in found if one["fold"] in ("std", "var"))
-    return Found(f"a value has no method `{last[last.index('.') + 1 :]}`", "a `let` holds one value for the whole graph:",
+    return Found(f"a value has no method `{last[last.index('.') + 1 :]}`",
+                 "a `let` holds one value for the whole graph:",
                  (*lets.values(), new), last[last.index(".") + 1 :])
 
 
 def _messages(block: Block) -> Found | None:
     """A reduction over messages; what is sent stands in a line below or above."""
-    match, around = _MESSAGES.fullmatch(block.text(0)), block.around
+    match = _MESSAGES.fullmatch(block.text(0))
     if match is None:
         return None
-    sent = next((one["body"] for text in (*around.after, *around.before) if (one := _SENT.fullmatch(text)) is not None), "")
-    own = sorted({*around.fields, "degree", "indegree", "outdegree"})
-    body = re.sub(rf"(?<![\w.])(?:{'|'.join(own)})\b", r"u.\g<0>", sent)
+    around = block.around
+    sent = next((one["body"] for text in (*around.after,
+                                          *around.before) if (one := _SENT.fullmatch(text)) is not None), "")
+    body = _named(sent, "u", block)
     write = (f"{match['head']}{match['fold']}({body} for u -> self)",) if "u." in body else ()
-    return Found(f"there are no `{match['at']}`: a vertex gathers from its neighbours", "what is sent stands in the `gather` "
+    return Found(f"there are no `{match['at']}`: a vertex gathers from its neighbours",
+                 "what is sent stands in the `gather` "
                  "of the receiver:", write, match["at"]) if write else None
 
 

@@ -21,7 +21,8 @@ _ALL = re.compile(r"(?:for (?P<v>\w+) in \w+\.(?:nodes|vertices|vs)(?:\(\))?:?"
 _EDGES = re.compile(r"for \(?(?P<s>\w+), ?(?P<t>\w+)(?:, ?(?P<d>\w+))?\)? in "
                     r"(?P<at>\w+\.(?:edges|es|out_edges|in_edges)(?:\([^)]*\))?):?")
 _IF = re.compile(r"if \(?(.+?)\)?(?: ?\{)?:?")
-_FUNCTION = re.compile(r"(?P<word>func|function|def|proc|void) (?P<name>\w+)\((?P<names>[^()]*)\)(?: ?->.*)?(?: ?[:{])?")
+_FUNCTION = re.compile(r"(?P<word>func|function|def|proc|void) (?P<name>\w+)\((?P<names>[^()]*)\)"
+                       r"(?: ?->.*)?(?: ?[:{])?")
 _RETURN = re.compile(r"return (.+?);?")
 _APPLIED = re.compile(r"edge(?:s|set)\w*\.(?:\w+\(.*\)\.)?(?P<at>apply\w*)\((?P<name>\w+)(?:, ?\w+)?\);?")
 _HALT = re.compile(r"(?:\w+\.)?vote_?to_?halt\(\);?", re.IGNORECASE)
@@ -33,7 +34,8 @@ _HELP = "one reduction combines them, then the vertex applies what was gathered:
 def _domain(kind: str, u: str) -> str:
     """The edges of a list of other languages; "" if it is none of neighbours."""
     kind = kind.lower()
-    return f"{u} -> self" if kind in _IN else f"self -> {u}" if kind in _OUT else f"{u} -- self" if kind in _BOTH else ""
+    arrows = ((_IN, f"{u} -> self"), (_OUT, f"self -> {u}"), (_BOTH, f"{u} -- self"))
+    return next((arrow for names, arrow in arrows if kind in names), "")
 
 
 def _assignment(lines: list[str]) -> tuple[str, str]:
@@ -75,12 +77,14 @@ def _inner(block: Block, head: str, body: list[str], own: str, above: int) -> Fo
     match = next((found for one in _HEADS if (found := one.fullmatch(head)) is not None), None)
     if match is None:
         return None
-    u, around = match["u"], block.around
+    u = match["u"]
     given = match["arg"] or match["index"] or (match["owner"] if match["owner"] not in ("G", "g", "graph") else "")
     messages = match["list"].lower() in ("messages", "getmessages", "msgs", "inbox")
     own = own if messages or not given or above else given
     line, cond = _assignment(body)
-    domain = _domain(match["list"], u)
+    around = block.around
+    declared = re.search(rf"\b{match['list']} ?: ?vertices\b", " ".join(around.before[:1])) is not None
+    domain = "" if declared else _domain(match["list"], u)
     if not line or not domain or (above and given != own):
         return None
     if messages:
@@ -110,7 +114,8 @@ def breadth_first(block: Block) -> Found | None:
         found = around.fresh(f"{one[1]}_above")
         write += [f"    gather {found} = min({value} for {u} -> self if {u}.{depth} == {depth} - 1)",
                   f"    where 0 < {depth} and {depth} < inf: apply {one[1]} = {found}"]
-    return Found("there is no `InBFS`: the depths of a search are a field", "a `sweep` takes the vertices by their depth:",
+    return Found("there is no `InBFS`: the depths of a search are a field",
+                 "a `sweep` takes the vertices by their depth:",
                  tuple(write), match["at"], 1 + block.inside if write else 1)
 
 
@@ -172,7 +177,7 @@ def edge_function_applied(block: Block) -> Found | None:
         names = _names(head["names"])
         if len(names) not in (2, 3):
             return None
-        source, target, edge = [*names, "w"][:3]
+        source, target = names[:2]
         write = gathered(block.text(offset + 1), f"{source} -> self", block.around, own=target, neighbour=source)
         return Found(f"edges have no method `{match['at']}`", "what every edge contributes is the expression of a "
                      "`gather`:", write, match["at"]) if write else None

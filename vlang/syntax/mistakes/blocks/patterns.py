@@ -52,7 +52,7 @@ def match_query(block: Block) -> Found | None:
         return None
     around = block.around
     others = [part.partition(".")[0].split()[0] for part in split(asked) if part and _ITEM.fullmatch(part) is None]
-    own_first = "self" == match["a"] or match["b"] != "self" and match["a"] in others
+    own_first = match["a"] == "self" or (match["b"] != "self" and match["a"] in others)
     own, far = (match["a"], match["b"]) if own_first else (match["b"], match["a"])
     u, edge = far if far and far != "self" else around.fresh("u"), match["r"] or ""
     fold = {"avg": "mean"}.get(item["fold"].lower(), item["fold"].lower())
@@ -65,39 +65,43 @@ def match_query(block: Block) -> Found | None:
     reduction = f"{fold}({value} for {_arrow(match, u, own_first)}{test}{rest})"
     write = (*columns, f"vertex {name}: {'int' if fold == 'count' else 'float'} = {reduction}") if around.top else \
         (f"gather {name} = {reduction}",)
-    return Found(f"there is no `{match['at']}`: a pattern of one edge is a reduction", "every vertex combines its edges:",
+    return Found(f"there is no `{match['at']}`: a pattern of one edge is a reduction",
+                 "every vertex combines its edges:",
                  write if around.top or not columns else (), match["at"], lines)
 
 
 def path_pattern(block: Block) -> Found | None:
     """Recognise `exists((self)-->(q))` and `length(shortestPath((source)-[*]->(self)))`."""
     text = block.text(0)
-    match, around = _SHORTEST.fullmatch(text), block.around
-    if match is not None and "self" in (match["source"], match["end"]) and around.top:
+    match = _SHORTEST.fullmatch(text)
+    if match is not None and "self" in (match["source"], match["end"]) and block.around.top:
         name, start = match["name"], match["end"] if match["source"] == "self" else match["source"]
         arrow = "u -- self" if not match["to"] and not match["back"] else \
             "u -> self" if (match["source"] == "self") == bool(match["back"]) else "self -> u"
-        near = around.fresh("near")
-        return Found(f"there is no `{match['at']}`: a search is a loop", "every vertex takes the least of its neighbours:",
+        near = block.around.fresh("near")
+        return Found(f"there is no `{match['at']}`: a search is a loop",
+                     "every vertex takes the least of its neighbours:",
                      (f"vertex {name}: {match['type']} = 0 if self == {start} else inf", "repeat:",
                       f"    gather {near} = min(u.{name} + 1 for {arrow})", f"    apply {name} = min({name}, {near})"),
                      match["at"])
     match = _EXISTS.fullmatch(text)
     if match is None or "self" not in (match["a"], match["b"]):
         return None
-    own_first, u = match["a"] == "self", around.fresh("u")
+    own_first, u = match["a"] == "self", block.around.fresh("u")
     far = match["b"] if own_first else match["a"]
     arrow = _arrow(match, u, own_first)
-    return Found("there is no `exists`: `any` is true if some edge satisfies its condition", "of the edges of the pattern:",
+    return Found("there is no `exists`: `any` is true if some edge satisfies its condition",
+                 "of the edges of the pattern:",
                  (f"{match['head']}any({f'{u} == {far}' if far else 'true'} for {arrow}){match['rest']}",),
                  match["at"].rstrip("("))
 
 
 def several_steps(block: Block) -> Found | None:
     """Recognise `count(true for u -[*1..3]-> self)`."""
-    match, around = _MANY.fullmatch(block.text(0)), block.around
-    if match is None or "self" not in (match["a"], match["b"]) or not around.top:
+    match = _MANY.fullmatch(block.text(0))
+    if match is None or "self" not in (match["a"], match["b"]) or not block.around.top:
         return None
+    around = block.around
     backwards = (match["a"] == "self") == bool(match["to"]) and bool(match["to"] or match["back"])
     arrow = "self -> u" if backwards else "u -> self" if match["to"] or match["back"] else "u -- self"
     low = int(match["low"] or 1)
@@ -125,5 +129,6 @@ def accumulated(block: Block) -> Found | None:
     ends = ((match["t"], match["s"], "{} -> self"), (match["s"], match["t"], "self -> {}"))
     own, far, domain = ends[body.startswith(f"{match['s']}.")]
     write = gathered(body, domain.format(far), around, own=own, neighbour=far, edge=match["e"], cond=cond)
-    return Found("`ACCUM` is written `gather` and `apply`", "every vertex combines its edges, then writes its own field:",
+    return Found("`ACCUM` is written `gather` and `apply`",
+                 "every vertex combines its edges, then writes its own field:",
                  write, match["at"]) if write else None

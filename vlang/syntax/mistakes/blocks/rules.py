@@ -26,7 +26,8 @@ __all__ = ["report_blocks"]
 _Rule = Callable[[Block], Found | None]
 _LONGEST = 400  # characters of a line that is compared with other languages
 _MOST_LINES = 300  # lines of a text that is compared: each rule may look at all lines
-_RULES: tuple[_Rule, ...] = (match_query, path_pattern, several_steps, accumulated, loop, breadth_first, halted_vertices,
+_RULES: tuple[_Rule, ...] = (match_query, path_pattern, several_steps, accumulated, loop, breadth_first,
+                             halted_vertices,
                              edge_function, function, edge_function_applied, traversal, messages_of_edges, *LINES)
 
 
@@ -36,7 +37,8 @@ def report_blocks(found: Scan) -> None:
     while place < len(found.lines) <= _MOST_LINES:
         block = Block(found, place)
         longest = max(line.end - line.start for line in found.lines[place : place + 1 + block.inside])
-        habit = next((one for rule in _RULES if (one := rule(block)) is not None), None) if longest <= _LONGEST else None
+        habit = next((one for rule in _RULES if (one := rule(block)) is not None),
+                     None) if longest <= _LONGEST else None
         if habit is None or not parses(habit.write):
             place += 1
             continue

@@ -10,7 +10,8 @@ from vlang.syntax.mistakes.surroundings import Surroundings, closing, split
 
 __all__ = ["messages_of_edges", "traversal"]
 
-_LINE = re.compile(r"(?P<head>(?:vertex|global|let|gather) (?P<name>\w+)(?:: (?P<type>\w+))? = )(?P<root>self|[gG]|graph)"
+_LINE = re.compile(r"(?P<head>(?:vertex|global|let|gather) (?P<name>\w+)(?:: (?P<type>\w+))? = )"
+                   r"(?P<root>self|[gG]|graph)"
                    r"(?=\.)(?P<chain>.+)")
 _CALL = re.compile(r"\.(?P<name>\w+)(?P<open>\()?")
 _EDGES = {"out": "self -> {}", "in": "{} -> self", "both": "{} -- self", "in_": "{} -> self"}
@@ -103,7 +104,8 @@ def _folded(steps: list[_Step], owner: str, edges: bool) -> tuple[str, str, list
     body, conds, distinct = "", [], False
     for step in steps[:-1]:
         cond = _condition(step, "" if edges else owner)
-        said = re.fullmatch(r"(\w+) ?(<=|>=|==|!=|<|>|=) ?(\S+)", step.text) if step.name in ("filter", "where") else None
+        said = re.fullmatch(r"(\w+) ?(<=|>=|==|!=|<|>|=) ?(\S+)", step.text) if step.name in ("filter",
+                                                                                              "where") else None
         if cond:
             conds.append(cond)
         elif said is not None:
@@ -176,5 +178,7 @@ def messages_of_edges(block: Block) -> Found | None:
     fold = {"avg": "mean"}.get(match["fold"], match["fold"])
     domain = f"{u} -> self" if match["to"] == "Dst" else f"self -> {u}"
     value = "true" if fold == "count" else body
-    return Found("there is no `aggregateMessages`: a vertex combines its edges", "the message and the reduction are one:",
-                 (f"{match['head']}{fold}({value} for {domain}{', default = 0' if fold == 'mean' else ''})",), match["at"])
+    return Found("there is no `aggregateMessages`: a vertex combines its edges",
+                 "the message and the reduction are one:",
+                 (f"{match['head']}{fold}({value} for {domain}{', default = 0' if fold == 'mean' else ''})",),
+                 match["at"])
