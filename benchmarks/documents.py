@@ -1,7 +1,7 @@
 """Write the measured tables of README.md and docs/benchmarks.md, from records in benchmarks/results.
 
 `python benchmarks/documents.py` updates the tables from the records that the documents name.
-`python benchmarks/documents.py RECORD...` updates the tables from other records, of a CPU, a GPU or a disk.
+`python benchmarks/documents.py RECORD...` updates the tables from the given records of a CPU, a GPU or a disk.
 
 A table is between the lines `<!-- measured: NAME -->` and `<!-- end of measured -->`. NAME is `cpu`, `gpu` or `disk`
 for a whole record, `speed` for some rows of the CPU record and the GPU record, or `claim` for one sentence.

@@ -1,8 +1,8 @@
 """The programs that come with vlang: one `.vp` file each.
 
 The programs compute values of vertices and of the whole graph. No program returns a subgraph as a new graph. The
-k-truss is missing, because it reads the changing values of the other edges of triangles. `egonet` and `cross_edges`
-count the edges and the degrees of an induced subgraph.
+k-truss is missing, because its edges would read the changing values of the other edges of triangles. `egonet` and
+`cross_edges` count the edges and the degrees of an induced subgraph.
 """
 
 from __future__ import annotations

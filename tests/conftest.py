@@ -1,8 +1,8 @@
 """Profiles for Hypothesis, and settings for all tests.
 
 The profile `ci` draws the same examples every time, so that a failure repeats. Every test checks the compiler's own
-rules (`vlang.ir.invariants`), also in the processes that it starts. Interrupts are enabled, because processes that a
-shell starts in the background ignore interrupts.
+rules (`vlang.ir.invariants`), also in the processes that the test starts. Interrupts are enabled, because processes
+that a shell starts in the background ignore interrupts.
 """
 
 from __future__ import annotations
@@ -59,6 +59,8 @@ def spoil_new_arrays() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="module")
 def collect_only_new_garbage() -> None:
-    """Keep objects of earlier modules out of garbage collection: millions of objects, 3 s for each collection."""
+    """Exclude the objects of earlier modules from garbage collection. A collection of these millions of objects takes 3
+    s.
+    """
     gc.collect()  # arrays in garbage would count as used for ever
     gc.freeze()

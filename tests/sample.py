@@ -1,8 +1,9 @@
-"""What every run of the tests takes of a long list of cases. `make nightly` takes the whole list.
+"""Choose the part of a long list of cases that every run of the tests takes. `make nightly` takes the whole list.
 
-The time of the tests is nearly all compilation. So of lists of programs, options or types, of which each case is
-compiled anew, every run takes a fixed part that has each kind of kernel and of rule, and `make nightly`, which sets
-VLANG_EXHAUSTIVE=1, takes all. The files that take parts are listed in `tests/nightly.txt`.
+Compilation takes nearly all of the time of the tests, and each case of a list of programs, options or types is compiled
+separately. Every run therefore takes a fixed part of the list, which has each kind of kernel and each rule.
+`make nightly` sets VLANG_EXHAUSTIVE=1, so that all cases run. The files that take parts are listed in
+`tests/nightly.txt`.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ library (`tests/house/test_sample.py`)."""
 
 
 def sampled(whole: Iterable[T], part: Iterable[T]) -> list[T]:
-    """Return the cases of `whole` that are in `part`, and all under VLANG_EXHAUSTIVE.
+    """Return the cases of `whole` that are in `part`. With VLANG_EXHAUSTIVE, return all cases of `whole`.
 
-    Raises AssertionError if `part` has a case that `whole` has not, or is empty.
+    Raises AssertionError if `part` is empty, or has a case that is not in `whole`.
     """
     every, some = list(whole), list(part)
     assert some

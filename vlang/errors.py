@@ -13,7 +13,9 @@ class VlangError(Exception):
     """Base of all errors that vlang raises on purpose (public as `vlang.Error`)."""
 
     def _render_traceback_(self) -> list[str]:
-        """The lines that IPython and Jupyter show: the user's own lines that led here, and the message."""
+        """Return the lines that IPython and Jupyter show: the lines of user code that led to the error, and the
+        message.
+        """
         import os.path  # start-up
         import traceback  # start-up
 
@@ -51,7 +53,7 @@ class ResumeError(VlangError, ValueError):
 
 
 class CheckpointError(VlangError, ValueError):
-    """A run cannot continue from a checkpoint: it belongs to another run, is damaged, or is no checkpoint at all."""
+    """A run cannot continue from a checkpoint: it belongs to another run, is damaged, or is not a checkpoint."""
 
 
 class GraphError(VlangError, ValueError):
@@ -122,6 +124,6 @@ class InternalError(VlangError, RuntimeError):
 class CacheWarning(UserWarning):
     """Compiled programs cannot be stored in the cache, so every process compiles them again.
 
-    Also given if kernels are compiled under a memory budget, and no other process can do that. The warning is given
-    once per process.
+    The warning is also given if kernels are compiled under a memory budget and no other process can compile them. The
+    warning is given once per process.
     """

@@ -22,10 +22,10 @@ class MathFunction:
         whole: Whether the result is rounded to an integer (`int`), instead of being a float.
         rises: Whether a larger operand never gives a smaller value.
         positive: "always" if every value is >= 0, "kept" if the value for an operand >= 0 is >= 0, else "".
-        infinite: Whether a value may be infinite though no operand is.
-        undefined: Whether a value may be NaN though no operand is.
-        numpy: The function of NumPy, if that has another name.
-        library: The function of the C library, if that has another name.
+        infinite: Whether a value may be infinite although no operand is infinite.
+        undefined: Whether a value may be NaN although no operand is NaN.
+        numpy: The name of the NumPy function, if it differs from `name`.
+        library: The name of the C function, if it differs from `name`.
     """
 
     name: str

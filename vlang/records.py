@@ -1,8 +1,8 @@
 """`dataclass` as in the standard library, but quick to define: methods are made when they are first called.
 
 The standard library compiles five or six methods for each class when the class is defined, which took a third of the
-start of a command (250 classes, most of which a command never uses). Here the fields are found at once, `__init__` is
-compiled by the first call of the class, and the other methods are closures that compile nothing.
+start-up time of a command (250 classes, most of which a command never uses). Here the first call of a class compiles
+`__init__`, and the other methods are closures, which need no compilation.
 
 The arguments are the same as for `dataclasses.dataclass`. Classes with slots or an order are left to the standard
 library.

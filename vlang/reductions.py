@@ -20,13 +20,13 @@ class Monoid:
         operator: The operator or function of the language.
         merge: The operator of both targets that merges two accumulators: one of + * | & ^, or "min" or "max".
         atomic: OP in the names of the GPU functions that combine in memory: `shared_OP` in shared memory, and
-            `improve_OP` in global memory if `idempotent`. They are in vlang/emit/cuda/skeletons/atomics.cuh.
+            `improve_OP` in global memory if `idempotent`. These functions are in vlang/emit/cuda/skeletons/atomics.cuh.
         identity: The result of no contributions: "0", "1", "false", "true", "all ones", or the "greatest" or "least"
             value of the type.
-        absorbing: The value that no contribution changes, in the same words; "" if there is none.
+        absorbing: The value that no contribution changes, in the words of `identity`; "" if there is none.
         idempotent: Whether combining the same contribution again changes nothing.
         exact: Whether the bits of the result are independent of the order of contributions, even for floats.
-        direction: "up" if combining never decreases a field, "down" if it never increases one, else None.
+        direction: "up" if combining never decreases a field, "down" if combining never increases a field, else None.
         wide: Whether accumulators have 64 bits (see `accumulator`).
     """
 
@@ -68,8 +68,8 @@ class ReductionRule:
         operator: The key in MONOIDS of the operator that combines contributions; None if the reduction needs all
             contributions of a vertex at once.
         help: One line for editors.
-        result: "value" if the result is the combined contributions, "int" if it is a number of something, "float" if
-            it is the combined contributions divided by their number.
+        result: "value" if the result is the combined contributions, "int" if the result is a count, "float" if the
+            result is the combined contributions divided by their number.
         has_identity: Whether the reduction of no values has a result without `default`.
     """
 
@@ -87,7 +87,8 @@ class ReductionRule:
 
     @property
     def holistic(self) -> bool:
-        """Whether it needs all contributions of a vertex at once. Then it ranges over edges only."""
+        """Whether the reduction needs all contributions of a vertex at once. Such a reduction ranges only over edges.
+        """
         return self.operator is None
 
     @property

@@ -75,14 +75,14 @@ class Scalar:
 class NamedSize(int):
     """A number of components that constants of the program decide, such as the `2 * k` of `float[2 * k]`.
 
-    The checker uses a named size before the values of the constants are known. A named size equals only a size of the
+    The checker uses a named size before the values of the constants are known. A named size equals only a size with the
     same text. The int value of a named size is the largest number of components.
     """
 
     text: str
 
     def __new__(cls, most: int, text: str) -> NamedSize:
-        """A size whose text, with names of constants, is `text`."""
+        """Return a size with the text `text`, which contains names of constants."""
         size = super().__new__(cls, most)
         size.text = text
         return size
@@ -226,7 +226,7 @@ def common(a: Type, b: Type) -> Type | None:
 
 
 def converts(source: Type, target: Type) -> bool:
-    """Whether a value of `source` converts to `target` implicitly.
+    """Return whether a value of `source` converts to `target` implicitly.
 
     Integers convert to floats, and a type converts to a wider type that has all of its values. Literals and counters
     take the type that the context needs.

@@ -5,9 +5,9 @@ many threads as there are ranks, ranks with one thread each under mpiexec, and a
 has PageRank and search only, and is left out if its compiler mpicxx is missing. The sides run alternately, and every
 run starts new processes. A process runs every program five times and does not count the first run. Prints medians of
 `Result.seconds`, ratios to one process, and the bytes that all ranks send to each other. The bytes sent do not include
-the values of the result, which every rank receives at the end. Two more lines: the time of an empty exchange, and the
-time in which ranks that are ready at the same moment pack, exchange and unpack the values of all mirrors once, as in a
-superstep of PageRank.
+the values of the result, which every rank receives at the end. Two more lines show exchanges alone. The first line is
+the time of an empty exchange. The second line is the time that ranks take to pack, exchange and unpack the values of
+all mirrors once, as in a superstep of PageRank. All ranks begin these exchanges at the same moment.
 """
 
 from __future__ import annotations
@@ -83,7 +83,8 @@ def empty_exchange(rank: Any) -> float:
 
 
 def exchange_of_all(graph: Any, rank: Any) -> float:
-    """Return the seconds in which ranks pack, exchange and unpack a changed value of four bytes for every mirror."""
+    """Return the seconds that ranks take to pack, exchange and unpack a changed value of four bytes for every mirror.
+    """
     from vlang import load
     from vlang.runtime.cluster.local_graph import local_graph
     from vlang.runtime.cluster.messages import Reader, Sent, joined_parts, value_part
@@ -115,7 +116,9 @@ def launched(command: list[str]) -> str:
 
 
 def tool(name: str) -> str | None:
-    """Return the path of a program of the MPI installation, next to this Python or in PATH; None if it is missing."""
+    """Return the path of a program of the MPI installation. The program is searched next to this Python and in PATH.
+    Return None if it is missing.
+    """
     beside = Path(sys.executable).parent / name
     return str(beside) if beside.exists() else shutil.which(name)
 

@@ -14,8 +14,9 @@ FAR = 1e30
 
 
 def same_distances(ours: Array, other: Array) -> None:
-    """Compare distances or hops. Like all functions of this module, it raises AssertionError if the results differ. For
-    an unreachable vertex, `ours` has infinity or the largest integer, and `other` a huge or negative number.
+    """Compare distances or hops. Like all functions of this module, this function raises AssertionError if the results
+    differ. For an unreachable vertex, `ours` has infinity or the largest integer, and `other` has a huge or negative
+    number.
     """
     reached = _reached(ours)
     found = (np.asarray(other) >= 0) & (np.asarray(other) < FAR)

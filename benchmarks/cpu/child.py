@@ -18,8 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def watch_file(program: str, path: str, arguments: dict[str, Any], threads: int) -> dict[str, int]:
-    """Return peaks of memory in bytes. A peak does not include the memory that this process used after the same job on
-    a small file.
+    """Return peaks of memory in bytes. The memory that this process used after the same job on a small file is
+    subtracted from each peak.
 
     Args:
         program: name of a program.

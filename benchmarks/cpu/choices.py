@@ -4,8 +4,8 @@ Usage: `python benchmarks/cpu/choices.py [--quick] [--only bfs,kcore] [--graphs 
 
 A cell is a program on a graph. The ratio of a cell is the time of `auto` divided by the time of the fastest way, `auto`
 included. All ways of a cell run alternately in one process. Their results are compared before the runs are timed. The
-script prints a line per cell, the share of cells with a ratio of at most 1.1, and the largest ratio. For a cell above
-1.1 it prints the supersteps of `auto` and of the fastest way by mode.
+script prints a line per cell, the share of cells with a ratio of at most 1.1, and the largest ratio. For a cell with a
+ratio above 1.1, the script also prints the supersteps of `auto` and of the fastest way by mode.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Cell:
 
     @property
     def best(self) -> str:
-        """The fastest way."""
+        """The name of the fastest way."""
         return min(self.times, key=lambda way: self.times[way])
 
     @property
@@ -85,7 +85,8 @@ class Cell:
 
 
 def read(name: str) -> Graph | None:
-    """Return an undirected graph without self-loops and parallel edges, as peeling needs; None if its file is missing.
+    """Return an undirected graph without self-loops and parallel edges, since peeling needs such a graph. Return None
+    if the file of the graph is missing.
     """
     path = next(iter((folder() / name).glob(f"{name}.*.gz")), None)
     if path is None and ":" not in name:

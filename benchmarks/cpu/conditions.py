@@ -19,7 +19,7 @@ __all__ = ["conditions", "package_version"]
 
 
 def conditions(threads: int, packages: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the machine, the load of the machine, and the versions of Python and of libraries, also of `packages`."""
+    """Return the machine, its load, and the versions of Python and of libraries, including `packages`."""
     known = ("numpy", "numba", "llvmlite", "scipy", *packages)
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),

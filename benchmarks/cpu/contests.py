@@ -1,4 +1,4 @@
-"""For each kind of workload: the call of vlang, its C++ reference, and the comparison of their results."""
+"""Define for each kind of workload the call of vlang, the C++ reference, and the comparison of the two results."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def _bfs(work: Work, given: Input, references: References, threads: int) -> Cont
 
 
 def _sssp(work: Work, given: Input, references: References, threads: int) -> Contest:
-    """Compare with delta-stepping in C++, which uses the fastest delta."""
+    """Compare with delta-stepping in C++, run with the fastest delta."""
     n, out = given.graph.n, given.graph.adjacency("out")
     edges = np.empty(len(out), np.dtype([("to", np.uint32), ("weight", np.float32)]))
     edges["to"], edges["weight"] = out.targets, out.column("weight", np.float32)

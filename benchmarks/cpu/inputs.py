@@ -1,11 +1,11 @@
 """The graphs of the measurements. Most graphs are generated on the measuring machine; published graphs are used if they
 are available.
 
-kron:K and uniform:K have 2^K vertices and 16 random edges per vertex, stored in both directions. The graph road is a
+kron:K and uniform:K have 2^K vertices and 16 random edges per vertex, stored in both directions. The graph `road` is a
 grid of 1500 x 1500 vertices with 4 neighbours each. The weight of an edge, 1..255, is a hash of its two vertices. The
-source is the vertex of largest out-degree; in a grid the source is a corner. Published graphs are in the folder
-VLANG_DATA, by default ../shared/data beside the checkout, as NAME/NAME.txt.gz or .gr.gz; the road network has its own
-weights.
+source is the vertex of largest out-degree; in a grid the source is a corner. Published graphs are read from
+NAME/NAME.txt.gz or NAME/NAME.gr.gz in the folder VLANG_DATA, by default ../shared/data beside the checkout. The
+published road network has its own weights.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Input:
         name: the name shown in the table.
         graph: the graph.
         source: a dense vertex number.
-        seconds: time to build it with in- and out-edges and weights.
+        seconds: the time to build the graph with in-edges, out-edges and weights.
     """
 
     name: str
@@ -62,8 +62,8 @@ INPUTS = (*_GENERATED, *_PUBLISHED)
 
 
 def build(name: str, quick: bool, threads: int) -> Input | None:
-    """Return the graph of that name, or a small graph with `quick`. Return None for a published graph if its file is
-    missing or `quick` is set.
+    """Return the graph called `name`, or a small graph if `quick` is set. Return None for a published graph if its file
+    is missing or `quick` is set.
     """
     begin = time.perf_counter()
     if name in _PUBLISHED:

@@ -23,7 +23,7 @@ class Limits:
 
     Attributes:
         read: bytes per second of sequential reads.
-        gathers: random reads of 4 bytes per second, by the size of the array in bytes.
+        gathers: the number of random 4-byte reads per second, for each size of the array in bytes.
     """
 
     read: float

@@ -25,20 +25,19 @@ class Figure:
     Attributes:
         name: the name of the workload.
         unit: the unit of `ours` and `other`.
-        ours, other: medians. `other` belongs to another program, or is a limit or a size; `against` names that program
-            or limit.
+        ours, other: medians. `other` is the median of another program, or a limit or a size. `against` says which.
         against: the name of `other`.
         ratio: ours / other.
         target: the largest ratio that meets the target; None for a figure without one.
         graph: the name of the graph.
         sweeps: `ours` in sweeps of the C++ PageRank on the same graph.
         sweep_target: the largest number of sweeps that meets the target.
-        gain: the time of one thread divided by ours.
-        peak: MiB that a process with the graph takes in addition to its own code.
+        gain: the time of vlang on one thread divided by `ours`.
+        peak: MiB that a process with the graph takes, without its code.
         arrays: MiB of the arrays that are needed.
         samples: (ours, other, ...) of every round.
-        others: processors that other processes used in the most disturbed round; None for figures that other processes
-            hardly change, such as CPU time and memory.
+        others: the number of processors that other processes used in the most disturbed round. It is None for figures
+            that other processes hardly change, such as CPU time and memory.
     """
 
     name: str
@@ -109,8 +108,8 @@ def alternate(contestants: Sequence[Callable[[], float]], rounds: int) -> Rounds
 def _rested(contestant: Callable[[], float]) -> float:
     """Return the time of one contestant, measured after a pause.
 
-    OpenMP threads spin for some milliseconds after their work. In the pause the threads of the previous contestant go
-    to sleep, so that they do not disturb this one.
+    OpenMP threads spin for some milliseconds after their work. In the pause, the threads of the previous contestant go
+    to sleep, so that they do not disturb this contestant.
     """
     time.sleep(REST)
     return contestant()

@@ -34,8 +34,8 @@ def measure_memory(text: Text, threads: int) -> Iterator[Figure]:
 
 
 def with_memory(figure: Figure, work: Work, quick: bool, threads: int) -> Figure:
-    """Return the figure with its peak memory filled in. A separate process that only runs this workload measures the
-    peak memory.
+    """Return the figure with its peak memory added. A separate process that only runs this workload measures the peak
+    memory.
 
     Args:
         figure: the figure of the workload.

@@ -1,4 +1,4 @@
-"""Compare the times of functions of NetworkX, run by the backend and by NetworkX itself on published graphs.
+"""Compare the times of NetworkX functions on published graphs: run by the vlang backend, and by NetworkX itself.
 
 Usage: `python benchmarks/cpu/networkx_backend.py [TURNS]`.
 

@@ -40,7 +40,7 @@ class PeerFigure:
 
     Attributes:
         peer, work, graph: names.
-        ours, other: milliseconds (of a sweep for pagerank).
+        ours, other: milliseconds of a run; for pagerank, milliseconds of a sweep.
         ratio: ours / other.
         call: the name of the call.
         converted: seconds to convert the graph.

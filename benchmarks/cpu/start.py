@@ -1,4 +1,4 @@
-"""Measure the CPU seconds of whole processes: commands with a warm cache, and first commands, which compile."""
+"""Measure the CPU seconds of whole processes: of commands with a warm cache, and of first commands, which compile."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ RUNS = {"bfs": ["bfs", "karate", "source=1"], "sssp": ["sssp", "karate", "source
 def measure_start(quick: bool) -> Iterator[Figure]:
     """Yield the CPU time (user and system) of commands. CPU time hardly depends on the load of the machine.
 
-    A command is `warm` if everything is cached, and `empty` if nothing is cached. In a `first` command, the kernels of
-    the program are compiled, and the kernels of the engine that no earlier program needed.
+    A command is `warm` if everything is cached, and `empty` if nothing is cached. A `first` command compiles the
+    kernels of its program, and the kernels of the engine that no earlier program needed.
     """
     many, few = (3, 1) if quick else (11, 3)
     imports = [cpu_seconds(["-c", "import vlang"], "") for _ in range(many)]

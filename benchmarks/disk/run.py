@@ -160,7 +160,7 @@ class Session:
                       f"{found['peak'] / MIB:.0f} MiB")
 
     def saving(self) -> Iterator[Row]:
-        """Measure a run with 72 bytes per vertex that writes checkpoints more often than by default."""
+        """Measure a run that has a state of 72 bytes per vertex, and writes checkpoints more often than by default."""
         folder = self.folder / "saved"
         found = self.job("checkpoints", path=str(self.pages), folder=str(folder), memory=6 << 30,
                          threads=self.threads, every=2.0, rounds=min(400, int(50 / self.part)))
@@ -193,8 +193,8 @@ class Session:
                   f"GridGraph {other.nbytes / m:.1f}")
 
     def ours(self, work: str, warm: Path) -> float:
-        """Return the seconds that vlang takes for a workload of GridGraph: of a whole run, or for PageRank of one sweep
-        after the first.
+        """Return the seconds that vlang takes for a workload of GridGraph. For PageRank, this is the time of one sweep
+        after the first sweep; for other workloads, it is the time of the whole run.
         """
         if work == "convert":
             seconds: float = self.job("conversion", source=str(self.source), target=str(self.pages), memory=256 * MIB,

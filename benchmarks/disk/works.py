@@ -98,8 +98,8 @@ def reading(source: str, threads: int) -> dict[str, float]:
 def limit(path: str) -> dict[str, float]:
     """Return the rate at which two threads read from the disk, in bytes per second.
 
-    The threads read pieces of the same size as a ring does, into as many buffers as a ring has. The threads read for
-    _SECONDS, because the disks of many virtual machines are faster for a short time.
+    The size of the pieces and the number of buffers are the same as in a ring of buffers. The threads read for
+    `_SECONDS`, because the disks of many virtual machines are faster at first.
     """
     files, size = DirectFiles([Path(path)]), Path(path).stat().st_size
     piece = min(_PIECE, size // _READERS // PAGE * PAGE)
@@ -135,7 +135,7 @@ def _timed(run: Callable[[], Result]) -> dict[str, float]:
 
 
 def streamed(path: str, program: str, memory: int, threads: int, **options: Any) -> dict[str, Any]:
-    """Run a program on a page file in a budget. PageRank runs twice, to count the bytes of one later sweep."""
+    """Run a program on a page file with a memory budget. PageRank runs twice, to count the bytes of one later sweep."""
     run, warm = load(program), Path(path).with_suffix(".warm.vg")
     Graph.read("rmat:8").save(warm)
     run(Graph.open(warm), memory="1500K", **({"source": 0} if "source" in options else {}))
@@ -150,7 +150,7 @@ def streamed(path: str, program: str, memory: int, threads: int, **options: Any)
 
 
 def in_memory(path: str, program: str, threads: int, **options: Any) -> dict[str, float]:
-    """Run a program on the same file with all edges in memory: once by rows, as a streamed run, and once by cache
+    """Run a program on the same file with all edges in memory: once by rows, like a streamed run, and once by cache
     blocks.
     """
     graph = Graph.read(path)

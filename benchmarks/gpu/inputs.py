@@ -65,7 +65,7 @@ class Input:
         name: the name shown in the table.
         graph: the graph.
         source: a dense vertex number.
-        seconds: time to build the edge list, and in- and out-edges with weights.
+        seconds: the time to build the edge list, and the in-edges and out-edges with weights.
     """
 
     name: str
@@ -100,7 +100,8 @@ QUICK = {
 
 
 def build(name: str, quick: bool = False) -> Input:
-    """Return the graph of that name, or a small version with `quick`. Raises KeyError for an unknown name."""
+    """Return the graph called `name`, or a small version of it if `quick` is set. Raises KeyError for an unknown name.
+    """
     begin = time.perf_counter()
     graph = generated(name, (QUICK if quick else INPUTS)[name])
     source = 0 if INPUTS[name].corner else int(np.argmax(graph.out_degree))

@@ -30,7 +30,7 @@ class Limits:
 
     Attributes:
         copy: bytes per second read and written by a copy in device memory.
-        gathers: random 4-byte gathers a second, by the size of the array in bytes.
+        gathers: the number of random 4-byte reads per second, for each size of the array in bytes.
         link: bytes per second from page-locked memory to the device, by the size of a copied piece in bytes.
         launch: seconds from a launch to the end of the kernel, as the host measures it.
         barrier: seconds of a barrier over the whole grid.
@@ -71,8 +71,8 @@ def measure_limits() -> Limits:
 
 
 def gather_seconds(targets: NDArray[np.uint32], n: int) -> float:
-    """Return the seconds to read all targets in order and to gather one float for each. The time of these reads is the
-    limit of a sweep.
+    """Return the seconds to read all targets in order, and to gather one float for each target. The time of these reads
+    is the limit of a sweep.
 
     Args:
         n: the number of vertices.

@@ -52,7 +52,7 @@ ROUNDS = 24  # supersteps that are shown
 
 @dataclass
 class Record:
-    """What `watch` records: queued work (name, shape, events before and after), and waits of the host (calls and
+    """The records of `watch`: queued work (name, shape, events before and after), and waits of the host (calls and
     seconds).
     """
 

@@ -54,8 +54,8 @@ class Row:
 
     @property
     def met(self) -> str:
-        """"aim" if the ambitious target is met, "yes" if only the target is met, "NO" if it is missed, or "" if there
-        is no target.
+        """"aim" if the ambitious target is met, "yes" if only the target is met, "NO" if the target is missed, or "" if
+        there is no target.
         """
         if self.ms is None or self.must is None:
             return ""

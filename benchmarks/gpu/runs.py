@@ -97,14 +97,15 @@ def prepared(work: Work, given: Input, options: dict[str, Any]) -> Call:
 
 
 def bytes_of_edges(work: Work, given: Input) -> int:
-    """Return the bytes of topology that one pass over all edges reads: neighbours, and also weights if the program uses
-    them.
+    """Return the bytes of topology that one pass over all edges reads: neighbours, and weights if the program uses
+    weights.
     """
     return len(given.graph.adjacency("in")) * (8 if work.kind == "sssp" else 4)
 
 
 def least_budget(call: Call) -> int:
-    """Return the least device memory, in bytes, of a run with all vertex arrays there, and frontiers for a traversal.
+    """Return the least device memory, in bytes, of a run that keeps all vertex arrays on the device. A traversal keeps
+    its frontiers there, too.
 
     The error is at most a hundredth of the bytes of the edges.
     """

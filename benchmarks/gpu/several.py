@@ -46,7 +46,7 @@ class Variant:
         options: options of the run.
         samples: the measured times in milliseconds.
         megabytes: megabytes copied between the GPUs in a run, or in the later sweeps of a run.
-        note: the note of the run on the exchange.
+        note: the note of the run about the exchange.
         problem: the reason why there is no time, or the difference of the result.
     """
 

@@ -2,11 +2,11 @@
 
 Usage: `python benchmarks/gpu/streaming.py [--graph rmat22] [--share 0.25]`.
 
-The link alone is measured first: pieces of page-locked memory of the page size are copied over a few streams. The
-script then measures passes over a graph of which a share of the pages is resident. The kernel of these passes only
-reads every edge. The time of a pass beyond the time of its copies is therefore the cost of slots, rows, events and
+The link alone is measured first: pieces of page-locked memory, each as large as a page, are copied over a few streams.
+The script then measures passes over a graph of which a share of the pages is resident. The kernel of these passes only
+reads every edge. A pass takes longer than its copies; the difference is therefore the cost of slots, rows, events and
 launches. The script prints one line for each page size and number of streams: milliseconds of a pass, gigabytes per
-second over the link, and their share of the rate of the link for pieces of that size.
+second over the link, and this rate as a share of the rate of the link alone for pieces of that size.
 """
 
 from __future__ import annotations

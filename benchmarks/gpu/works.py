@@ -14,11 +14,11 @@ class Work:
     Attributes:
         kind: "pagerank" (a sweep), "bfs", "sssp" or "components".
         graph: the name of the graph.
-        must, aim: the target and a more ambitious target in milliseconds; for streamed sweeps and components, shares of
-            the link rate.
+        must, aim: the target and a more ambitious target, in milliseconds. For streamed sweeps and streamed components,
+            both targets are shares of the link rate.
         peer: the best published system measured on the same GPU, and its milliseconds.
         resident: the share of the edges that may stay on the device.
-        budget: the device memory of the run in bytes, which replaces `resident`; 0 if `resident` counts.
+        budget: the device memory of the run in bytes, which replaces `resident`; 0 if `resident` determines the memory.
     """
 
     kind: str

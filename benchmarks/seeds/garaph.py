@@ -1,5 +1,5 @@
-"""Measure ablations of Garaph (Ma et al., USENIX ATC 2017): copies of accumulators (figures 8, 9), dual modes (figure
-10).
+"""Measure ablations of Garaph (Ma et al., USENIX ATC 2017): copies of accumulators (figures 8 and 9), and dual modes
+(figure 10).
 """
 
 from __future__ import annotations
@@ -66,14 +66,14 @@ def _gains(cells: Cells) -> Iterator[Finding]:
 
 
 def _dispatch(setup: Setup) -> Table:
-    """Measure PageRank sweeps on a GPU, on a CPU and on both, with a split of the pages by alpha, and compute the
-    largest possible gain of a split.
+    """Measure PageRank sweeps on a GPU, on a CPU, and on both, where alpha splits the pages. Compute the largest
+    possible gain of a split.
 
     A quarter of the edges is resident on the GPU.
 
-    GPU and CPU are each measured alone, and while the other device also runs and uses the memory of the host. If both
-    sides of a split end at the same time, the sweep takes 1 / (1 / gpu + 1 / cpu). In addition, n values are copied in
-    each direction, because each side reads values that the other side computes.
+    Each of the two devices is measured alone, and again while the other device runs and uses the memory of the host. If
+    both sides of a split end at the same time, the sweep takes 1 / (1 / gpu + 1 / cpu). In addition, n values are
+    copied in each direction, because each side reads values that the other side computes.
     """
     graph, which = setup.graph("rmat"), program("pagerank")
     sides: dict[str, dict[str, Any]] = {
@@ -137,7 +137,8 @@ def _link_seconds(setup: Setup) -> float:
 
 
 def _modes(setup: Setup) -> Table:
-    """Measure searches on the CPU by pull, by notify-pull, and by the published choice between both in every superstep.
+    """Measure searches on the CPU by pull, by notify-pull, and by the published rule, which chooses between pull and
+    notify-pull in every superstep.
     """
     graph = setup.graph("rmat")
     given = {"sssp": setup.source(graph), "components": {}}

@@ -115,7 +115,7 @@ def _measure(setup: Setup, cell: Cell) -> None:
 
 
 def _memory(setup: Setup, which: Program, graph: Graph, edge_bytes: int, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a run with a quarter of the edges, in which loops that push also have memory."""
+    """Return options with memory for a quarter of the edges. The memory suffices for loops that push, too."""
     found: list[dict[str, Any]] = []
     for policy in ("auto", "gts"):
         try:

@@ -33,8 +33,8 @@ def _given(setup: Setup, name: str) -> dict[str, Any]:
 
 
 def _streams(setup: Setup) -> Table:
-    """Measure PageRank sweeps and a search by the number of streams. No edges are resident, and device memory has room
-    for 64 pages.
+    """Measure PageRank sweeps and a search for each number of streams. No edges are resident, and device memory has
+    room for 64 pages.
     """
     graph = setup.graph("rmat")
     options = {name: setup.streamed(program(name), graph, 0.0, **_given(setup, name))
@@ -56,8 +56,8 @@ def _streams(setup: Setup) -> Table:
 
 
 def _cache(setup: Setup) -> Iterator[Table]:
-    """Measure a search by the share of the out-edges that the cache holds: its time, and the share of pages found in
-    the cache.
+    """Measure a search for each share of the out-edges that the cache holds. The figures are the time of the search,
+    and the share of pages that are found in the cache.
     """
     graph, which = setup.graph("rmat"), program("bfs_tree")
     given, hits = _given(setup, "bfs_tree"), dict[str, float]()
@@ -85,7 +85,7 @@ def _cache(setup: Setup) -> Iterator[Table]:
 
 
 def _models(setup: Setup) -> Table:
-    """Compare the time of supersteps that the cost models expect with the measured time. Device memory has room for a
+    """Compare the time that the cost models predict for supersteps with the measured time. Device memory has room for a
     quarter of the edges.
     """
     graph = setup.graph("rmat")

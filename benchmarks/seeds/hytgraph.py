@@ -85,7 +85,9 @@ def _scheduling(
     setup: Setup, names: Sequence[str], memory: Mapping[str, Mapping[str, Any]], choices: Mapping[str, dict[str, Any]],
     combining: bool,
 ) -> Iterator[Table]:
-    """Measure the hybrid with parts of task combining or of the scheduling: milliseconds, then the bytes moved."""
+    """Measure the hybrid with some parts of task combining or scheduling enabled: milliseconds, megabytes moved,
+    supersteps.
+    """
     graph = setup.graph("rmat")
     what = "combining" if combining else "scheduling"
     last: dict[str, dict[str, Result]] = {name: {} for name in names}

@@ -2,7 +2,7 @@
 
 The script prints a table for each of the main ablations of a paper: the figure of the paper, the figure of this
 machine, and the reason for a difference. Without a GPU the script prints a note and measures only the ablations that
-need none. R-MAT graphs have 2^scale vertices and 16 edges per vertex. Parts of a paper that vlang does not have are
+need no GPU. R-MAT graphs have 2^scale vertices and 16 edges per vertex. Parts of a paper that vlang does not have are
 listed, but not measured.
 """
 

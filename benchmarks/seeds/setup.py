@@ -74,8 +74,8 @@ class Setup:
         return which(graph, **spelled({"device": self.device, **options}))
 
     def sweep_ms(self, which: Program, graph: Graph, **options: Any) -> float:
-        """Return the milliseconds of a superstep over all edges: the median over runs of the median of each run's later
-        supersteps.
+        """Return the milliseconds of a superstep over all edges. The median of the later supersteps is computed for
+        each run; the result is the median over all runs.
         """
         self.run(which, graph, **options, max_rounds=2)
         runs = [self.run(which, graph, **options, max_rounds=ROUNDS) for _ in range(self.repeats)]
@@ -87,8 +87,8 @@ class Setup:
         return 1e3 * median(self.run(which, graph, **options).seconds for _ in range(self.repeats))
 
     def least(self, which: Program, graph: Graph, **options: Any) -> int:
-        """Return the least device memory of a streamed run with all vertex arrays there (see `device_arrays`), in
-        bytes. The error is at most a hundredth of the bytes of the edges.
+        """Return the least device memory, in bytes, of a streamed run that keeps all vertex arrays on the device (see
+        `device_arrays`). The error is at most a hundredth of the bytes of the edges.
         """
         refused, taken, grain = 0, 1 << 16, max(1 << 10, graph.m * 4 // 100)
         while not self._fits(which, graph, taken, options):

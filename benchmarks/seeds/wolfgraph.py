@@ -1,4 +1,5 @@
-"""Measure ablations of WolfGraph (Zhu et al., FGCS 2019): file to answer (figure 15), local tables (figure 8), repeats.
+"""Measure ablations of WolfGraph (Zhu et al., FGCS 2019): the time from file to answer (figure 15), local tables
+(figure 8), and repeated parts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Lists of vertices that a text describes, and `Program.map`, whose runs share their reads of the edges."""
+"""Vertex lists that a text describes, and `Program.map`, whose runs share their reads of edges."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_list_where_a_run_takes_one_value(given: dict[str, Any], message: str)
 
 @pytest.fixture
 def every_graph(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let runs on small graphs share their reads, too."""
+    """Let runs share their reads of edges on small graphs, too."""
     monkeypatch.setattr(together, "_FEWEST", 0)
     monkeypatch.setattr(together, "_FEWEST_SEARCHED", 0)
     monkeypatch.setattr(together, "_DENSE", 0)
@@ -123,7 +123,9 @@ def drawn(n: int, m: int, hub: int) -> Graph:
 
 
 def same(found: Result, alone: Result, search: bool = False) -> None:
-    """Assert that two results have the same bits and ended in the same way. A search alone reads other edges."""
+    """Assert that two results have the same bits and ended in the same way. A search that runs alone reads other edges
+    than a search that runs with others.
+    """
     for info in alone.fields:
         assert found[info].tobytes() == alone[info].tobytes(), (SEED, info)
     assert (found.rounds, found.converged, found.reason, found.globals, found.warnings) == \
@@ -174,7 +176,7 @@ def test_other_reductions_and_edge_columns() -> None:
 @pytest.mark.usefixtures("every_graph")
 @pytest.mark.parametrize("price", [0.0, 1e-3, 1e9])
 def test_searches_are_shared_as_bits(price: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wide supersteps are shared always, sometimes or never."""
+    """Searches share wide supersteps always, sometimes or never, depending on `price`."""
     monkeypatch.setattr(reach, "_NARROW", 0)
     monkeypatch.setattr(searches, "_WORD", price)
     graph = drawn(700, 1400, 0)

@@ -165,10 +165,10 @@ def _paths(*weights: int) -> Graph:
                                               ((2147483646, 1), True), ((2147483646, 0), False)])
 def test_a_path_that_leaves_its_type_is_warned_of(weights: tuple[int, int], far: bool,
                                                   monkeypatch: pytest.MonkeyPatch) -> None:
-    """A finite path length that does not fit its type gives a warning. An unreachable vertex, whose value is also
-    infinite, gives none.
+    """A finite path length that does not fit its type gives a warning. An unreachable vertex gives no warning, although
+    its value is also infinite.
 
-    If all other values are small, no second run is made to check them.
+    If all other values are small, no second run is made to check these values.
     """
     if max(weights) == 1000000000:
         monkeypatch.setattr("vlang.api.running.notices.infinite.noting_integers", None)
@@ -219,7 +219,7 @@ NESTED = (
 
 @pytest.mark.parametrize(("text", "where"), NESTED, ids=["group", "common", "term in a group", "common integers"])
 def test_an_overflow_inside_a_reduction_inside_is_warned_of(text: str, where: str) -> None:
-    """Infinite terms are no overflow."""
+    """Infinite terms are not an overflow."""
     program, ends, whole = compile(f"program p\n{text}", "p.vp"), np.triu_indices(4, 1), "w: int" in text
     for far in (False, True):
         weights = np.full(6, (2**31 - 1 if far else 2000000000) if whole else np.inf if far else 2e38)
@@ -274,8 +274,8 @@ LEFT = [6, 7, 9, 11, 12, 13, 14, 16]
 
 
 def test_every_operation_on_integers_is_tested(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Overflow is tested in conversions by `int`, vectors, sums and products of vectors, tuples, and -(-127), which is
-    `inf` in 8 bits.
+    """The tested operations include conversions by `int`, vectors, sums and products of vectors, and tuples. They also
+    include -(-127), which is `inf` in 8 bits.
     """
     places: list[Place] = []
     noted: list[Mapping[str, Any]] = []

@@ -137,8 +137,8 @@ def test_steps_are_reported(tmp_path: Path) -> None:
 
 
 def test_a_report_without_listeners_is_cheap() -> None:
-    """Without listeners, a report costs less than the launch of a kernel, which takes microseconds and makes one
-    report.
+    """Without listeners, a report costs less than the launch of a kernel. Each launch makes one report and takes
+    microseconds.
     """
     assert listeners() == ()
     begin = time.process_time()

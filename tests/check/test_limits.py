@@ -20,8 +20,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "diagnostics" / "V402.md"
 
 
 def functions(body: str, count: int, upwards: bool = True) -> str:
-    """Return a program of `count` functions. Each function calls the previous one at `{}` in `body`, and a field calls
-    the last one.
+    """Return a program of `count` functions. Each function calls the previous function at `{}` in `body`, and a field
+    calls the last function.
     """
     lines = ["fn g0(x: float): float = x + 1\n",
              *(f"fn g{k}(x: float): float = {body.replace('{}', f'g{k - 1}')}\n" for k in range(1, count))]

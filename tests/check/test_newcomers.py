@@ -28,8 +28,8 @@ LEAVE = ("leave this line out", "leave these lines out")
 
 
 def edit_of(text: str, problem: Problem) -> Edit | None:
-    """The edit that follows the advice of a message: write its `write:` lines, or leave its lines out. None if the
-    message does not say what to write instead.
+    """The edit that follows the advice of a message: it inserts the `write:` lines, or removes the lines that the
+    message is about. None if the message does not say what to write instead.
     """
     edit = fix(text, problem)
     if edit is not None or not any(line.startswith(LEAVE) for line in problem.help):

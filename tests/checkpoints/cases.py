@@ -35,13 +35,13 @@ for s in sources:
 
 @dataclass(frozen=True)
 class Case:
-    """A program, a graph, and a run of it.
+    """A program, a graph, and the options of a run.
 
     Attributes:
         program: the name of a program of the library, or a text.
         graph: the text of a generator, or "ring".
         given: parameters and options of the run.
-        others: sets of research options. A run may be resumed with any of the sets of options in `others`.
+        others: sets of research options. A run may be resumed with any of these sets.
         counted: whether every run takes the same number of rounds.
     """
 

@@ -114,7 +114,9 @@ def killed(case: str, want: Result, span: float, draw: random.Random) -> tuple[i
 
 @cache
 def undisturbed(case: str) -> tuple[Result, float]:
-    """Return the result of a run that is not killed, and the seconds that it takes. Compile all kernels of the case."""
+    """Return the result of a run that is not killed, and the seconds that it takes. This run also compiles all kernels
+    of the case.
+    """
     program_of(case)(graph_of(case), **CASES[case].given)
     begin = time.monotonic()
     want = program_of(case)(graph_of(case), progress=slow, **CASES[case].given)

@@ -1,5 +1,5 @@
 """After an interrupt or SIGTERM, the run completes its superstep. The run then saves a checkpoint and ends, or returns
-the values so far.
+the values that it has computed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def after(rounds: int, number: int, pause: float = 0.0) -> Any:
 
 @pytest.fixture(autouse=True)
 def _handlers() -> Any:
-    """Let signals raise KeyboardInterrupt, and check that every run restores the handlers."""
+    """Let signals raise KeyboardInterrupt, and check that every run restores the signal handlers."""
     before = signal.getsignal(signal.SIGINT), signal.signal(signal.SIGTERM, signal.default_int_handler)
     yield
     assert signal.getsignal(signal.SIGINT) is before[0] is signal.default_int_handler

@@ -83,7 +83,7 @@ def test_a_checkpoint_before_the_first_pass(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_run_to_a_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A resumed run to a target has the same final vertices with the same values."""
+    """A resumed run with a target has the same final vertices, with the same values, as an undisturbed run."""
     written_at_once(monkeypatch)
     program, graph = program_of("priority"), graph_of("priority")
     want = program(graph, source=3, target=200)

@@ -118,7 +118,7 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_damaged_generation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the newer checkpoint is damaged, the older one is used, and a message reports the damage."""
+    """If the newer checkpoint is damaged, the older checkpoint is used, and a message reports the damage."""
     written_at_once(monkeypatch)
     with pytest.raises(Stopped):
         streamed("push", checkpoint=tmp_path, every=0, progress=stopped_after(5))
@@ -155,7 +155,8 @@ def test_no_page_is_read_to_compare_graphs(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_the_budget_has_room_for_the_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The smallest accepted budget suffices for checkpoints: none is skipped, and no page is read more often."""
+    """The smallest accepted budget suffices for checkpoints: no checkpoint is skipped, and no page is read more often.
+    """
     written_at_once(monkeypatch)
     graph = Graph.read("uniform:14")
     save(graph, tmp_path / "u.vg", page_bytes=1 << 14)

@@ -102,6 +102,8 @@ def test_a_global_is_shown(vlang: Call, tmp_path: Path) -> None:
         (["sorce=1"], "bfs has no parameter `sorce`; did you mean `source`?"),
         (["depth"], "`depth` is not a parameter; write name=value with a name out of source"),
         (["source=1", "source=2"], "`source` is given twice"),
+        (["source=[1, 2]"], "`source` is a single vertex; write source=1, or run the program for each vertex in "
+                            "Python: program.map(graph, source=[1, 2])"),
         ([], "bfs needs `source` (vertex); write for example\n\n    vlang run bfs karate source=1"),
     ],
 )

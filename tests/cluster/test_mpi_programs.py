@@ -40,7 +40,7 @@ def test_same_bits_under_mpiexec() -> None:
 
 
 def pointed(transport: Mpi, name: str) -> None:
-    """Run a program with reductions over pointing vertices, and compare the result with that of one rank."""
+    """Run a program with reductions over pointing vertices, and compare the result with the result of one rank."""
     graph = to_graph(family("messy") if transport.size % 2 else family("rmat", False))
     with joined(Solo()):
         want = POINTING[name](graph, threads=1)

@@ -18,7 +18,7 @@ SIZES = (2, 3, 5)
 
 
 def same_on_ranks(program: Program, fuzzed: Fuzzed, size: int) -> bool:
-    """Assert that a case gives the same bits on `size` ranks as in one process; returns False if it cannot run on
+    """Assert that a case gives the same bits on `size` ranks as in one process; return False if the case cannot run on
     ranks, or fails.
     """
     case = Case(fuzzed.graph, fuzzed.params, fuzzed.fields)
@@ -40,7 +40,7 @@ def same_on_ranks(program: Program, fuzzed: Fuzzed, size: int) -> bool:
 
 
 def test_programs() -> None:
-    """Programs of the corpus that other tests have compiled, on three graphs each."""
+    """Run programs of the corpus, which other tests have already compiled, on three graphs each."""
     ran = 0
     for number, made in enumerate(drawn(SEED, COUNT)[::SHARES]):
         program = compile(made.text)

@@ -1,4 +1,4 @@
-"""The memory that ranks under mpiexec take, compared with what is said before the run."""
+"""The memory that ranks under mpiexec take, compared with the estimate that is made before the run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ SPARE = 8 << 20  # the heap of the interpreter
 
 
 def test_memory_of_ranks(tmp_path: Path) -> None:
-    """The peak of a rank is at most 1.1 times the memory that is said before the run, and at least half of it."""
+    """The peak of a rank is at least half of the memory that was estimated before the run, and at most 1.1 times this
+    memory.
+    """
     Graph.read("kron:16", weights="1..255").save(tmp_path / "g.vg", layout="degree")
     assert MPIEXEC is not None
     job = subprocess.run([MPIEXEC, "-n", "2", sys.executable, "-m", __name__, str(tmp_path / "g.vg")], env=ENVIRON,

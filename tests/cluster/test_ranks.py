@@ -77,7 +77,9 @@ def run_case(name: str, some: Case, graph: Graph, number: int) -> None:
 
 @pytest.mark.parametrize("name", sampled(ALLOWED, set(EACH_KIND) & set(ALLOWED)))
 def test_same_bits(name: str) -> None:
-    """Programs on every second graph, half of the programs with cache blocks; with VLANG_EXHAUSTIVE, on all."""
+    """Run each program on every second graph, and about half of the programs with cache blocks. With VLANG_EXHAUSTIVE,
+    run each program on all graphs.
+    """
     first = sum(map(ord, name))
     graphs, step = (GRAPHS, 1) if EXHAUSTIVE else (GRAPHS[first // 2 % 2 :: 2], 2)
     for number, graph in enumerate(graphs):
@@ -130,7 +132,7 @@ def test_cache_blocks() -> None:
 
 def test_tables_of_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tables of groups on a rank have an entry for each vertex of the whole graph, since keys are numbers of the
-    whole graph. With an entry for each local vertex, kernels wrote behind the table.
+    whole graph. If the tables had an entry for each local vertex only, kernels would write past their end.
     """
     found: set[int] = set()
 
@@ -289,7 +291,9 @@ def _case_ran(some: Case, graph: Graph, transport: object) -> Result:
 
 @pytest.mark.parametrize("one", [EVERY_WAY, IN_BLOCKS], ids=lambda one: one.name)
 def test_pointers(one: Program) -> None:
-    """Reductions over the vertices that point here, which may be on any rank, in passes, sweeps and blocks."""
+    """Reductions over pointing vertices are right in passes, sweeps and blocks. The pointing vertices may be on any
+    rank.
+    """
     for number, case_graph in enumerate([family("one_vertex"), family("messy"), family("rmat", False)]):
         graph = to_graph(case_graph)
         want = one(graph, threads=1)
@@ -298,7 +302,9 @@ def test_pointers(one: Program) -> None:
 
 
 def test_many_pointers_to_one() -> None:
-    """One row has several segments, and more entries than its rank has vertices; also if rows have another order."""
+    """Results are right if one row has several segments, and more entries than its rank has vertices. The rows are in
+    the order of the vertices, or in another order.
+    """
     some = long_case()
     graph = to_graph(some.graph)
     dense = np.random.default_rng(5).permutation(graph.n).astype(np.uint32)

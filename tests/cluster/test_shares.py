@@ -1,4 +1,4 @@
-"""Files and generators that ranks read by shares: every rank has the same rows as one process, bit for bit."""
+"""Ranks read shares of files and generators. Every rank has the same rows as one process, bit for bit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PARTS = 3
 
 
 def text_of(path: Path, kind: str) -> str:
-    """Write a text of 3,000 edges with parallel edges and self-loops; returns its path."""
+    """Write a text of 3,000 edges with parallel edges and self-loops; return its path."""
     rng = np.random.default_rng(len(kind))
     ends = rng.integers(0, 400, (3000, 2)) ** 2 - 50
     weights = rng.integers(-3, 9, 3000).astype(str)
@@ -98,6 +98,41 @@ def test_tables(tmp_path: Path) -> None:
     parquet.write_table(table.slice(0, 900), tmp_path / "edges" / "a.parquet", row_group_size=200)
     parquet.write_table(table.slice(900), tmp_path / "edges" / "b.parquet", row_group_size=500)
     assert_rows(str(tmp_path / "edges"))
+    with pa.ipc.new_file(str(tmp_path / "edges.arrow"), table.schema) as out:
+        out.write_table(table, max_chunksize=300)
+    assert_rows(str(tmp_path / "edges.arrow"))
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_saved_graphs(tmp_path: Path, directed: bool) -> None:
+    """Each rank reads a part of the arrays of an .npz file; parallel edges have different values."""
+    rng = np.random.default_rng(3)
+    ends, names = rng.integers(0, 90, (2, 3000)), np.array([f"v{i}" for i in range(90)], object)
+    graph = Graph.from_edges(*ends, weight=rng.integers(0, 300, 3000), directed=directed)
+    path = tmp_path / "graph.npz"
+    graph.save(path)
+    assert_rows(str(path), columns=None)
+    assert_rows(str(path), columns=None, weights="1..9")
+    graph.with_rule_weights(1, 5).save(path)
+    assert_rows(str(path), columns=None)
+    Graph.from_edges(*ends, ids=names, cost=rng.random(3000), directed=directed).save(path)
+    assert_rows(str(path), columns=None)
+    assert_rows(str(path), columns=None, weights="cost")
+
+
+def test_damaged_graphs(tmp_path: Path) -> None:
+    """No rank reads all bytes of an array, and a changed byte is found from the checksums of all parts."""
+    path = tmp_path / "graph.npz"
+    graph = Graph.read("kron:9")
+    graph.save(path)
+    raw = bytearray(path.read_bytes())
+    raw[raw.index(graph.built().targets.tobytes()) + 4 * 3000] ^= 1  # another vertex
+    path.write_bytes(raw)
+
+    def work(transport: Transport) -> Graph | str:
+        return shared_graph(transport, str(path), Reading(), 1)
+
+    assert all(found == "its checksums do not fit" for found in run_ranks(2, work))
 
 
 @pytest.mark.parametrize(("text", "why"), [
@@ -135,7 +170,9 @@ def test_programs(name: str, keywords: dict[str, Any]) -> None:
     ("pagerank", {}), ("sssp", {"source": 2**33 + 3}), ("hits", {}), ("components", {}), ("bfs", {"source": 2**33}),
 ])  # fmt: skip
 def test_numbers_of_64_bits(name: str, keywords: dict[str, Any]) -> None:
-    """Ranks name vertices to each other by numbers of 64 bits if they need them; local numbers have 32 bits."""
+    """Ranks send each other vertex numbers of 64 bits if the graph needs such numbers. Local vertex numbers have 32
+    bits.
+    """
     plain, base = Graph.read("rmat:10,weights=1..9").edges(), 2**33
     src, dst = (ends.astype(np.uint64) + np.uint64(base) for ends in (plain.src, plain.dst))
     weight = (plain.src % 9 + 1).astype(np.int8)

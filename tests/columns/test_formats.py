@@ -114,8 +114,8 @@ def test_any_names_and_times_go_round(cells: list[tuple[str, int, bool]], tmp_pa
 
 
 def test_streamed_pages_are_read_by_the_names_of_a_run(tmp_path: Path) -> None:
-    """Pages on disk are read correctly if the run has further names or another unit of time, so that its codes differ
-    from the codes in the file.
+    """Pages on disk are read correctly if the run has further names or another unit of time, so that the codes of the
+    run differ from the codes in the file.
     """
     rng = np.random.default_rng(5)
     n, m = 2000, 500_000

@@ -29,9 +29,10 @@ OF_LIBRARY = None if EXHAUSTIVE else (CUTS[0], CUTS[2])
 
 
 def cuts_of(program: Program) -> tuple[dict[str, Any], ...]:
-    """Return the first of CUTS and, in turn over the program texts, another one. With VLANG_EXHAUSTIVE, return CUTS.
+    """Return the first entry of CUTS, and another entry that the program text determines. With VLANG_EXHAUSTIVE, return
+    CUTS.
 
-    Most cuts take kernels of their own; those of cache blocks are the largest. `tests/cpu/ways` and
+    Most cuts need their own kernels, and the kernels of cache blocks are the largest. `tests/cpu/ways` and
     `tests/cpu/kernels/test_engine_cuts.py` test each way with the same programs.
     """
     if EXHAUSTIVE:
@@ -84,7 +85,7 @@ def _nan_equal(a: dict[str, Any], b: dict[str, Any]) -> bool:
 
 
 def in_order(graph: RefGraph) -> Array:
-    """Return the stored edges in the order of results: by head, then tail, then the order of the input."""
+    """Return the stored edges in the order of results: sorted by head, then by tail, then by position in the input."""
     numbers = graph.ordinals(graph.dst, graph.src, np.arange(graph.m))
     return np.lexsort((numbers, graph.src, graph.dst))
 

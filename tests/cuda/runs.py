@@ -57,8 +57,8 @@ def _long() -> RefGraph:
 
 
 def _wide() -> RefGraph:
-    """Return a hub, its 2,500 neighbours, 2,500 further vertices next to these, and a tail. The frontiers on this graph
-    are far larger than a warp can stage.
+    """Return a graph of a hub, its 2,500 neighbours, 2,500 vertices next to these neighbours, and a tail. The frontiers
+    on this graph are far larger than a warp can stage.
     """
     n = 5_010
     first, second, tail = np.arange(1, 2_501), np.arange(2_501, 5_001), np.arange(5_001, n)
@@ -216,8 +216,8 @@ def run(
 
 
 def least_memory(name: str, graph: str, **options: Any) -> int:
-    """Return the least device memory with which a run keeps all vertex arrays on the device, in bytes, found by binary
-    search to within 64 bytes.
+    """Return the least device memory, in bytes, with which a run keeps all vertex arrays on the device. A binary search
+    finds this value to within 64 bytes.
     """
     refused, taken = 0, 1 << 21
     while taken - refused > 64:

@@ -142,7 +142,7 @@ def _object_code(text: str) -> bytes:
 
 
 def test_shortcuts_change_no_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The object code has the same bytes with all of numba's own passes and rules."""
+    """The object code has the same bytes as with all of numba's own passes and rules."""
     text = """from vlang.runtime.compile.intrinsics import *
 
 @inner
@@ -178,7 +178,7 @@ def kernel(ends, values, n):
 
 
 def test_shortcuts_end_with_a_compilation() -> None:
-    """Other users of numba in the process have its own rules and colours."""
+    """Other code of the process that uses numba gets numba's own rules and colours."""
     rule, message = NumpyRulesArrayOperator.generic, termcolor().errmsg("wrong")
     with pytest.raises(InternalError, match="missing") as failed:
         Compiler("def wrong(out):\n    out[0] = missing\n").object_code("wrong", "void", ("i64*",), "wrong")
@@ -199,7 +199,9 @@ def test_products_of_matrices_work_although_kernels_load_no_scipy() -> None:
 
 
 def test_a_function_of_several_texts_is_typed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same function is compiled once for all texts. A function that reads or calls something else is another."""
+    """The same function is compiled once for all texts. A function that reads or calls something else counts as another
+    function.
+    """
     text = """from vlang.runtime.compile.intrinsics import *
 
 STEP = {step}

@@ -255,7 +255,7 @@ def test_everything_is_given_back(cuda: Cuda) -> None:
 @pytest.mark.parametrize("peers", [True, False])
 def test_two_devices_in_one_thread(cuda: Cuda, peers: bool) -> None:
     """Each call selects its device. If the hardware permits it, the memory of a device is made accessible to another
-    device once.
+    device, and only once.
     """
     cuda.peers = peers
     first, second = opened(0), opened(1)

@@ -1,5 +1,5 @@
-"""The cache of GPU machine code: each code is compiled once, its key covers all inputs, and it is checked when it is
-loaded.
+"""The cache of GPU machine code: each text is compiled once, the key covers all inputs, and machine code is checked
+when it is loaded.
 """
 
 from __future__ import annotations

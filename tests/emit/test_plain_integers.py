@@ -21,7 +21,7 @@ SCC = ("scc", "add_sizes")  # indegree + outdegree, once a vertex outside of the
 @pytest.mark.parametrize(("sizes", "expected"), list(zip(
     SIZES, [set(), {TRIANGLES, SCC}, {TRIANGLES, SCC}])))
 def test_kernels_of_the_library_are_plain(sizes: Sizes, expected: set[tuple[str, str]]) -> None:
-    """The calls of overflow functions that remain are outside of loops over edges. Kernels for small graphs call no
+    """The remaining calls of overflow functions are outside of loops over edges. Kernels for small graphs call no
     functions that test for overflow.
     """
     found = set()
@@ -35,7 +35,7 @@ def test_kernels_of_the_library_are_plain(sizes: Sizes, expected: set[tuple[str,
 
 @pytest.mark.parametrize("target", ["numba", "cuda"])
 def test_a_conversion_to_exactly_the_values_of_a_type_is_plain(target: str) -> None:
-    """`& 255` fits u8, and `& 127` also does, so that neither needs a comparison."""
+    """The results of `& 255` and `& 127` fit u8, so that neither conversion needs a comparison."""
     text = "program p\nvertex x: u8 = u8(degree & {0})\nvertex y: i8 = i8((degree & {1}) - {2})\n"
     narrow, full = (str(vlang.compile(text.format(*most)).plan(frozenset(), target=target).text)
                     for most in ((127, 127, 126), (255, 255, 128)))

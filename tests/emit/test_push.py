@@ -64,8 +64,8 @@ def program(form: str) -> tuple[Plan, Library]:
 
 
 def drawn(rng: np.random.Generator, array: Array) -> None:
-    """Fill an array with few different values, so that many are equal. The limits of the type are among the drawn
-    values.
+    """Fill an array with few different values, so that many elements are equal. The limits of the type are among the
+    drawn values.
     """
     if array.dtype.kind == "f":
         array[:] = rng.choice([0.0, -0.0, 1.5, -3, 8, np.inf, -np.inf], len(array))

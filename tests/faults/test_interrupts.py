@@ -194,7 +194,7 @@ def test_the_next_call_is_right(what: str, tmp_path: Path) -> None:
 
 
 def test_the_first_call_of_a_process(tmp_path: Path) -> None:
-    """The first call of a process can also be interrupted, while it imports modules and loads numba."""
+    """The first call of a process can also be interrupted while the call imports modules and loads numba."""
     seed = random.randrange(1 << 30)
     print(f"seed {seed}")
     draw = random.Random(seed)

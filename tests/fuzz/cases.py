@@ -63,7 +63,7 @@ class Fuzzed:
     Attributes:
         text: The program.
         graph: The graph.
-        params: Vertices as dense numbers.
+        params: The parameters, with vertices as dense numbers.
         fields: Input fields.
         inexact: The fields that may be rounded.
         precision: The bits of `int` and `float`.
@@ -156,7 +156,7 @@ def _like(graph: RefGraph, n: int, m: int, number: int, rng: np.random.Generator
 
 
 def _required(text: str, graph: RefGraph) -> RefGraph:
-    """Return the graph, or a similar graph that has what the program requires."""
+    """Return the graph, or a similar graph that meets the requirements of the program."""
     if "require simple" in text:
         return simple_graph(graph, "require undirected" not in text)
     if "require undirected" in text and graph.directed:

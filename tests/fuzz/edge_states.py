@@ -48,7 +48,9 @@ class _Writer:
         return f"{letter}{self.count}"
 
     def state(self, kind: str, at: str) -> str | None:
-        """A read of an edge state of a kind ("int", "float" or "bool"); None if there is none in this place."""
+        """Return a read of an edge state of a kind ("int", "float" or "bool"). Return None if this place has no state
+        of this kind.
+        """
         names = [name for name, type_ in self.states.items() if self._kind(type_) == kind]
         if not names or at not in ("edge", "pair", "far"):
             return None
@@ -105,7 +107,7 @@ class _Writer:
         return f"({self.one(*forms)})"
 
     def pairs(self, kind: str, at: str = "pair") -> str:
-        """A reduction over the common neighbours of the two ends of an edge."""
+        """Return a reduction over the common neighbours of the two ends of an edge."""
         domain = f"for w in {self.one('common(self, u)', 'common(u, self)')}"
         cond = f" if {self.test(at, 1)}" if self.chance(40) else ""
         if kind == "bool":
@@ -117,7 +119,7 @@ class _Writer:
                         f"{self.one('min', 'max')}({body} {domain}{cond}, default = 3)")
 
     def value(self, type_: str, at: str) -> str:
-        """An expression for a field or state of a type, which keeps floats small and exact."""
+        """Return an expression for a field or state of a type. The expression keeps floats small and exact."""
         kind = self._kind(type_)
         if kind == "bool":
             return self.test(at)
@@ -140,7 +142,7 @@ class _Writer:
         self.states.update(dict.fromkeys(names, type_))
 
     def write(self, indent: str) -> None:
-        """An `apply` of an edge state."""
+        """Write an `apply` of an edge state."""
         name = self.one(*self.states)
         type_ = self.states[name]
         op = self.one("=", "=", "+=", "-=", "*=") if self._kind(type_) == "int" else "="
@@ -148,7 +150,7 @@ class _Writer:
         self.lines.append(f"{indent}apply {name} {op} {self.value(type_, 'edge')} for u -> self{cond}")
 
     def gather(self, indent: str) -> None:
-        """A gather, and an `apply` of a vertex field, sometimes inside `where`."""
+        """Write a gather, and an `apply` of a vertex field, sometimes inside a `where`."""
         g = self.fresh("g")
         at = "edge" if self.chance(75) or not self.triangles else "both"
         domain = "u -> self" if at == "edge" else self.one("u -- self", "self -> u")
@@ -184,7 +186,7 @@ class _Writer:
         self.lines.append(f"{indent}apply {target} = {value}")
 
     def block(self, indent: str, depth: int) -> None:
-        """Two to four statements, at least one of which writes an edge state."""
+        """Write two to four statements. At least one of these statements writes an edge state."""
         forms: list[Callable[[str], None]] = [self.write, self.gather, self.write]
         if depth:
             forms.append(lambda indent: self.loop(indent, depth - 1))
@@ -193,7 +195,7 @@ class _Writer:
             self.draw(st.sampled_from(forms))(indent)
 
     def loop(self, indent: str, depth: int = 1) -> None:
-        """A loop with a bound."""
+        """Write a loop with a bound."""
         turns = self.draw(st.integers(1, 3))
         k = self.fresh("k")
         head = self.one(f"repeat {turns} times:", f"repeat at most {turns + 2} times:", f"for {k} from 1 to {turns}:",
@@ -204,7 +206,7 @@ class _Writer:
 
 @st.composite
 def edge_state_programs(draw: st.DrawFn) -> Generated:
-    """Programs with edge states, with a graph."""
+    """Draw programs with edge states, and a graph for each program."""
     form = draw(st.sampled_from(("any", "undirected", "simple")))
     w = _Writer(draw, form != "any", form == "simple")
     graph = draw(ref_graphs(columns={"weight": "int"}, min_n=1, directed=None if form == "any" else False))

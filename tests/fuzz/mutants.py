@@ -71,7 +71,7 @@ def _of_nan(program: Program, given: Case) -> bool:
 
 
 def judged(seed: int) -> str:
-    """Return the outcome of a mutant, in a few words. Raises AssertionError if engine and interpreter differ."""
+    """Return the outcome of a mutant as a short text. Raises AssertionError if engine and interpreter differ."""
     name, text = mutated(seed)
     given = None if name not in stdlib.names() or answer(text) else _case(name, text, seed)
     if given is None:

@@ -1,8 +1,8 @@
 """Random programs over names and points in time: columns, fields and parameters of categories, dates and times.
 
-The programs compare and order names and times, reduce them in every way that has a value for them, group edges by them,
-pick them, gather them from the vertices that point here, read them at distant vertices, and spread them until nothing
-changes. All values are exact.
+The programs compare and order names and times, apply every possible reduction to them, and group edges by them. The
+programs also pick names and times, gather them from pointing vertices, read them at distant vertices, and spread them
+until nothing changes. All values are exact.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ _DOMAINS = ("u -> self", "self -> u", "u -- self")
 class _Writer:
     """Writes one program with the vertex fields `home`, `label`, `born`, `when`, `near` and `n`.
 
-    The program has the edge fields `kind`, `leaves` and `weight`, and the parameters `k` and `since`. "u." as an
-    argument asks for an expression at an edge, "v." for one in a reduction over vertices, "" for one at a vertex.
+    The program has the edge fields `kind`, `leaves` and `weight`, and the parameters `k` and `since`. The argument `of`
+    is "u." for an expression at an edge, "v." for an expression in a reduction over vertices, and "" for an expression
+    at a vertex.
     """
 
     draw: st.DrawFn
@@ -49,7 +50,7 @@ class _Writer:
         return f'"2024-05-{self.draw(st.integers(1, 9)):02d}"'
 
     def name(self, of: str, depth: int = 1) -> str:
-        """A category."""
+        """Return an expression for a category."""
         more = {"u.": ("kind", "kind"), "": ("near.label",)}.get(of, ())
         leaf = self.one(f"{of}home", f"{of}label", *more, "k")
         if depth == 0 or self.chance(60):
@@ -58,7 +59,7 @@ class _Writer:
         return self.one(f"{self.one('min', 'max')}({leaf}, {other})", f"({leaf} if {self.test(of, 0)} else {other})")
 
     def time(self, of: str, depth: int = 1) -> str:
-        """A point in time."""
+        """Return an expression for a point in time."""
         more = {"u.": ("leaves", "leaves"), "": ("near.when",)}.get(of, ())
         leaf = self.one(f"{of}born", f"{of}when", *more, "since")
         if depth == 0 or self.chance(50):
@@ -68,7 +69,7 @@ class _Writer:
                         f"({leaf} + {self.draw(st.integers(-3, 90))})", f"({leaf} - {self.draw(st.integers(0, 5))})")
 
     def test(self, of: str, depth: int = 1) -> str:
-        """A condition."""
+        """Return a condition."""
         sign, order = self.one("==", "!="), self.one("<", "<=", ">", ">=", "==", "!=")
         a, b = self.name(of, 0), self.time(of, 0)
         forms = [f"{a} {sign} {self.text()}", f"{a} {order} {self.name(of, 0)}", f"{b} {order} {self.time(of, 0)}",
@@ -79,7 +80,7 @@ class _Writer:
         return f"({self.one(*forms)})"
 
     def gather(self, indent: str, pointing: bool = True) -> None:
-        """A gather, and an apply that stores its result."""
+        """Write a gather, and an `apply` that stores the result of the gather."""
         self.count += 1
         g, domain = f"g{self.count}", self.one(*_DOMAINS)
         cond = f" if {self.test('u.')}" if self.chance(40) else ""
@@ -117,7 +118,7 @@ class _Writer:
                 item, f"{item} if {self.test('', 0)} else {target}", f"{least}({item}, {target})"))
 
     def loop(self) -> None:
-        """A loop: some supersteps, or until no name or time changes any more."""
+        """Write a loop. The loop runs for some supersteps, or until no name or time changes."""
         if self.chance(50):
             self.lines.append(f"repeat {self.draw(st.integers(1, 3))} times:")
             for _ in range(self.draw(st.integers(1, 2))):
@@ -139,7 +140,7 @@ class _Writer:
 
 @st.composite
 def named_programs(draw: st.DrawFn) -> Generated:
-    """Programs over names and times, with a graph and inputs."""
+    """Draw programs over names and times, with a graph and inputs."""
     w = _Writer(draw)
     unit = w.one(*_UNITS)
     graph = draw(ref_graphs(columns={"weight": "int"}, min_n=1))
@@ -160,7 +161,7 @@ def named_programs(draw: st.DrawFn) -> Generated:
 
 
 def _columns(rng: np.random.Generator, graph: Any, unit: str) -> dict[str, Any]:
-    """The columns of names and times: one value for each edge, the same in both directions."""
+    """Return the columns of names and times. Both directions of an edge have the same value."""
     once = graph.m
     loops = graph.src == graph.dst
     if not graph.directed:

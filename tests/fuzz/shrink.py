@@ -72,8 +72,8 @@ def _smaller_graphs(case: Fuzzed) -> Iterator[Fuzzed]:
 
 
 def _without(case: Fuzzed, first: int, last: int) -> Iterator[Fuzzed]:
-    """Yield the case without the vertices first..last - 1, unless a parameter names one of them. Later vertices are
-    renumbered.
+    """Yield the case without the vertices first..last - 1, unless a parameter names one of these vertices. Later
+    vertices are renumbered.
     """
     fewer = last - first
     named = _vertices(case)
@@ -146,7 +146,9 @@ def _correct(case: Fuzzed, text: str) -> Iterator[Fuzzed]:
 
 
 def _fewer_statements(case: Fuzzed) -> Iterator[Fuzzed]:
-    """Yield cases without a line and its block, with only its block, or without a parameter."""
+    """Yield cases without a line and its block, cases in which the block replaces the line, and cases without a
+    parameter.
+    """
     lines = case.text.splitlines()
     for first in range(len(lines) - 1, 0, -1):
         depth, last = _depth(lines[first]), first + 1
@@ -172,7 +174,9 @@ def _joined(lines: list[str]) -> str:
 
 
 def _simpler_expressions(case: Fuzzed) -> Iterator[Fuzzed]:
-    """Yield cases in which an expression is replaced by one of its parts or a constant, or a condition is missing."""
+    """Yield cases in which a part of an expression, or a constant, replaces the expression. Yield cases without a
+    condition.
+    """
     text = case.text
     seen: set[tuple[int, int]] = set()
     for node in _expressions(parse(text, "found.vp")):

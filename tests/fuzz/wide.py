@@ -116,8 +116,8 @@ class _Wide(Nested):
         return super().reduction(kind, scope, domain)
 
     def _narrow(self, kind: str, scope: Scope, domain: str) -> str:
-        """Return a reduction over edges of integers that are narrower or wider than usual. A name of the kind must be
-        in scope.
+        """Return a reduction over edges, whose integers are narrower or wider than usual. A name of the kind must be in
+        scope.
         """
         e = self.e
         body = f"({e.strict(kind, scope)} {e.pick('+-^')} {e.expr(kind, scope)})"

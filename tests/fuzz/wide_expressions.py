@@ -79,7 +79,7 @@ class WideExpressions(Expressions):
         return super().leaf(kind, scope)
 
     def _leaves(self, kind: str, scope: Scope) -> list[str]:
-        """Return leaves of the additional forms; empty for kinds without such forms."""
+        """Return leaves of the additional forms. The result is empty for kinds without additional forms."""
         found, own = [], scope.here and scope.other is None
         fields = [name for name, held in scope.fields.items() if held == kind]
         holders = [name for name, held in scope.fields.items() if held == "vertex"]

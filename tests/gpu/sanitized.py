@@ -22,8 +22,8 @@ TIGHT = ("bfs", "sssp", "sssp_tree", "kcore_members", "kcore", "mis")  # program
 def small_runs(
     name: str, ways: Iterable[dict[str, Any]]
 ) -> Iterator[tuple[Callable[..., Result], dict[str, Any]]]:
-    """Yield runs of a program, each as a function and its options: on a small graph with these settings, and on other
-    graphs with default settings.
+    """Yield runs of a program, each as a function and its options. On a small graph, the program runs with each of the
+    settings `ways`. On other graphs, it runs mostly with default settings.
     """
     graphs: list[tuple[RefGraph, list[dict[str, Any]]]] = [(_skewed(300, 2500), list(ways)), (family("messy"), [{}])]
     if name in LONG:

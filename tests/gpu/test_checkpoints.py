@@ -25,7 +25,7 @@ def test_a_run_stopped_again_and_again(
     gpu: Gpu, name: str, graph: str, options: dict[str, Any], devices: str, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Every part saves before each superstep, and stops at a random one."""
+    """Every part saves a checkpoint before each superstep, and stops at a random superstep."""
     if devices != "gpu" and len(gpus()) < 2:
         pytest.skip("needs two GPUs")
     seed = random.randrange(1 << 30)

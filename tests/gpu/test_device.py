@@ -63,7 +63,7 @@ def fetched(device: CudaDevice, pointer: int, count: int, dtype: type = np.uint6
 
 
 def cycles_of(device: CudaDevice, kernels: Kernels, seconds: float) -> int:
-    """Return the approximate number of GPU clock cycles in this time."""
+    """Return the approximate number of GPU clock cycles in `seconds`."""
     out = device.allocate(8, "out")
     for _ in range(2):  # the first one loads the code
         start = device.record()

@@ -41,8 +41,8 @@ apply  last  = highest
 
 @dataclass(frozen=True)
 class Ring:
-    """A ring of n vertices. Two vertices are neighbours if they are at most `reach` apart, so that there are 2 n reach
-    entries.
+    """A ring of n vertices. Two vertices are neighbours if they are at most `reach` apart, so that there are
+    `2 * n * reach` entries.
     """
 
     n: int

@@ -1,5 +1,5 @@
-"""Adjacency lists equal those that NumPy computes, for any number of threads, any order of first use, and any grouping
-of the work.
+"""Adjacency lists equal those that NumPy computes, for any number of threads, any order in which the lists are
+requested, and any grouping of the work.
 """
 
 from __future__ import annotations

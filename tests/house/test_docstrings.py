@@ -59,7 +59,8 @@ def _kernel(node: ast.FunctionDef) -> bool:
 
 @cache
 def _found() -> list[Described]:
-    """Return all public functions and dataclasses except commands, whose options have help texts, and kernels."""
+    """Return all public functions and dataclasses, except kernels, and except commands, whose options have help texts.
+    """
     return [one for path in FILES.values() if "skeletons" not in path.parts
             for one in _public(ast.parse(path.read_text(encoding="utf-8")).body, path.relative_to(ROOT).as_posix())]
 

@@ -134,8 +134,8 @@ def test_modules_are_short() -> None:
 
 
 def test_lists_of_tests_name_files_that_exist() -> None:
-    """The files exist that are listed for `make quick` and `make nightly`, and the tests that `tests/mutation/plan.py`
-    assigns to files.
+    """The files that are listed for `make quick` and `make nightly` exist. The tests that `tests/mutation/plan.py`
+    assigns to files exist, too.
     """
     names = [name for _, tests in TESTS for name in tests]
     for listed in ("quick", "nightly"):

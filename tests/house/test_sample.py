@@ -1,4 +1,6 @@
-"""The parts of lists that every run of the tests takes, and what `make nightly` adds."""
+"""The parts of long lists that every run of the tests takes, and the rest of these lists, which only `make nightly`
+takes.
+"""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def plan(target: str = "numba") -> Plan:
 
 # ------------------------------------------------------------------------------------------------------------ damage
 def _exprs(change: Callable[[f.Expr], f.Expr | None], body: Any = None) -> Any:
-    """Return the program in which `change` replaces each expression; if it returns None, the expression stays."""
+    """Return the program in which `change` replaces each expression; if `change` returns None, the expression stays."""
     value = program() if body is None else body
     if isinstance(value, f.Expr):
         changed = change(value)

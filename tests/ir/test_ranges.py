@@ -47,7 +47,7 @@ WITHIN: dict[str, Callable[[int, int], int]] = {
 
 @pytest.mark.parametrize("op", [*EXACT, *WITHIN])
 def test_arithmetic(op: str) -> None:
-    """Ranges contain every result. The limits of the ranges of operations in EXACT are results.
+    """Ranges contain every result. For the operations in EXACT, both limits of a range are results of the operation.
 
     Other operations on non-negative ranges have non-negative ranges.
     """

@@ -36,12 +36,12 @@ class Verdict:
     Attributes:
         site: The path, line, operator and place of the mutation.
         before: The text that was replaced.
-        after: The text that the mutation puts in its place.
+        after: The text that replaces the text in `before`.
         changed: The path and the text of the line with the mutation, which identify the mutation in `judged.py`.
-        killed: Whether a test detected it.
-        by: The test that detected it, or "".
+        killed: Whether a test detected the mutation.
+        by: The test that detected the mutation, or "".
         seconds: The total time of the test files of the mutation.
-        note: "timeout", or why a kill does not count.
+        note: "timeout", or the reason why a kill does not count.
     """
 
     site: str
@@ -156,8 +156,8 @@ class Trials:
                 done.put(mutant)
 
     def _decides(self, mutant: _Mutant, file: str) -> bool:
-        """Run a test file with the mutation; return whether this run decides about the mutation. If so, the verdict is
-        complete.
+        """Run a test file with the mutation; return whether this run decides about the mutation. If this run decides,
+        the verdict is complete.
         """
         self._plant(mutant)
         verdict = mutant.verdict
@@ -223,12 +223,12 @@ class Trials:
         return self._first_error(text, tests), ""
 
     def _first_error(self, text: str, tests: Sequence[str]) -> str:
-        """Return the file that could not be imported, or the first of the tests if pytest did not start."""
+        """Return the file that could not be imported, or the first test if pytest did not start."""
         found = re.search(r"^ERROR (\S+)", text, re.MULTILINE)
         return found[1] if found else tests[0]
 
     def _watched(self, running: subprocess.Popen[bytes], log: Path, ended: threading.Event) -> bool:
-        """Wait for the end of the tests; return whether they hung. Tests of a mutation with a final verdict are
+        """Wait for the end of the tests; return whether the tests hung. Tests of a mutation with a final verdict are
         stopped.
         """
         start, size, changed = time.monotonic(), 0, time.monotonic()

@@ -1,9 +1,10 @@
-"""What each extra promises, in a new environment with that extra only: `python -m tests.packaging.extras [EXTRA ...]`.
+"""Check what each extra promises, in a new environment with only this extra:
+`python -m tests.packaging.extras [EXTRA ...]`.
 
-The packages come from the package index that pip uses, so `make nightly` runs this and tests do not. Every extra of
-pyproject.toml has a row here; "" is vlang without extras. The script only installs and imports the extras for GPUs,
-because it must also run on machines without a GPU. The script prints a line for each extra, and ends with status 1 if
-one does not keep its promise.
+The packages come from the package index that pip uses, so that `make nightly` runs this script, but ordinary tests do
+not. Every extra of pyproject.toml has a row here; "" is vlang without extras. The script only installs and imports the
+extras for GPUs, because it must also run on machines without a GPU. The script prints a line for each extra, and ends
+with status 1 if an extra does not keep its promise.
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ assert done.returncode == 0, done.stdout + done.stderr
 
 
 def _quietly(command: Sequence[str | Path], folder: Path) -> str:
-    """Run a command; returns "" if it succeeds, else the end of its output."""
+    """Run a command. Return "" if the command succeeds, and otherwise the end of its output."""
     env = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
     try:
         done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=1500)
@@ -131,7 +132,7 @@ def _quietly(command: Sequence[str | Path], folder: Path) -> str:
 
 
 def _problem(extra: str, wheel: Path, folder: Path) -> str:
-    """Why an extra does not keep its promise in a new environment; "" if it does."""
+    """Return the reason why an extra does not keep its promise in a new environment; "" if it does."""
     promise, python = PROMISES[extra], folder / "venv" / "bin" / "python"
     (folder / "edges.csv").write_text("source,target,weight\\na,b,2\\nb,c,3\\n".replace("\\n", "\n"))
     wanted = f"vlang[{extra}] @ {wheel.as_uri()}" if extra else str(wheel)
@@ -147,7 +148,7 @@ def _problem(extra: str, wheel: Path, folder: Path) -> str:
 
 
 def main(chosen: Sequence[str]) -> int:
-    """Try extras, one after the other; returns the exit status."""
+    """Try extras, one after the other; return the exit status."""
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert {"", *declared} == set(PROMISES), "every extra of pyproject.toml needs a row in PROMISES, and no other"
     kept = True

@@ -32,8 +32,8 @@ EDGES = 1500
 
 @pytest.fixture(params=["in one part", "in many parts"])
 def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Set the sizes of parts. With "many" parts, buckets have 300 entries, runs of ids have 100, and windows have a few
-    lines.
+    """Set the sizes of parts. With "many" parts, buckets have 300 entries, runs of ids have 100 ids, and windows have a
+    few lines.
     """
     if request.param == "in many parts":
         monkeypatch.setattr(Budget, "entries", lambda *_: 300)
@@ -235,7 +235,7 @@ def test_a_bitmap_of_wide_ids_takes_little_more(tmp_path: Path) -> None:
 
 
 def test_parts_of_long_text_ids_fit_their_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A part has as many ids as fit with two copies of their text, but at least LEAST_RUN ids."""
+    """A part has at least LEAST_RUN ids. It has more if these ids fit into memory with two copies of their text."""
     parts, memory, merge, start = [], 1 << 20, disk_ids._merge_parts, DiskSpace.__init__
 
     def watched(lists: list[Any], samples: list[Any], most: int) -> Iterator[list[tuple[int, int]]]:

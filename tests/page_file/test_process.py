@@ -108,7 +108,7 @@ def test_nothing_half_is_left(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("limit", [2 * MIB, 8 * MIB])
 def test_a_full_disk(limit: int, tmp_path: Path) -> None:
-    """A full disk gives an error, whether it is full for the temporary files or for the page file."""
+    """A full disk gives an error, both while temporary files are written and while the page file is written."""
     source, folder = tmp_path / "x.txt", tmp_path / "out"
     folder.mkdir()
     write_text(source, 400_000)

@@ -1,4 +1,4 @@
-"""Runs that keep in a file the vertex arrays that are not read at random."""
+"""Runs that keep vertex arrays in a file, except the arrays that are read at random."""
 
 from __future__ import annotations
 
@@ -79,7 +79,8 @@ def test_other_ways_are_refused_with_the_need(path: Path) -> None:
 
 
 def test_checkpoints_of_a_state_in_a_file(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A checkpoint needs no memory for a copy of the state, and neither does a run that continues from it.
+    """A checkpoint needs no memory for a copy of the state. A run that continues from a checkpoint needs no such memory
+    either.
 
     The parts of the run have their state in a file, in memory, and in a file again. The search for cycles, which begins
     at superstep 4 in this test, copies the state. The last part continues from a checkpoint with this copy.

@@ -1,9 +1,9 @@
-"""Louvain levels and trusses of the real graphs. The modularity is compared with the one that igraph finds, and the
-trusses with those of networkx, on the same graphs.
+"""Louvain levels and trusses of the real graphs. On the same graphs, the modularity is compared with the modularity
+that igraph finds, and the trusses are compared with the trusses of NetworkX.
 
-The figures are means of `community_multilevel` of igraph 1.0.0 for three seeds, each graph taken as undirected and
-without weights, self-loops and parallel edges. In both libraries the modularity varies by up to 2.6 % between seeds, so
-that means of three seeds are compared.
+The figures are means of `community_multilevel` of igraph 1.0.0 for three seeds, on undirected graphs without weights,
+self-loops and parallel edges. In both libraries the modularity varies by up to 2.6 % between seeds, so that means of
+three seeds are compared.
 """
 
 from __future__ import annotations

@@ -87,8 +87,8 @@ def test_components(name: str, mode: str, page_size: int) -> None:
 def test_pagerank_in_64_bits(name: str) -> None:
     """Ranks are within 1e-6 of the reference at each vertex, and have the same bits for every partition of the work.
 
-    The sum of all changes in the last superstep is below tol. The ranks are therefore within tol damping / (1 -
-    damping) of the fixed point, summed over all vertices. The smallest rank of these graphs is above 5e-7.
+    The sum of all changes in the last superstep is below tol. The errors of all ranks therefore add up to at most tol *
+    damping / (1 - damping). The smallest rank of these graphs is above 5e-7.
     """
     have = published(name)
     want = have.reference["pagerank"]

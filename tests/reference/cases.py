@@ -103,7 +103,7 @@ def fitting(name: str, graph: RefGraph) -> RefGraph:
 
 
 def _without_cycles(graph: RefGraph) -> RefGraph:
-    """Return the graph with the edges that go from a smaller number to a larger one."""
+    """Return the graph with only the edges that go from a smaller vertex number to a larger vertex number."""
     kept = graph.src < graph.dst
     columns = {name: column[kept] for name, column in graph.columns.items()}
     found = ref_graph(graph.n, list(zip(graph.src[kept].tolist(), graph.dst[kept].tolist(), strict=True)), True,

@@ -238,8 +238,8 @@ class Evaluator:
         return Value(VERTEX, tail), Value(VERTEX, head), ordinal
 
     def _picked(self, expr: t.Reduce, rows: Rows, env: Env) -> Value:
-        """Evaluate `pick`: return the value of the edge with the least hash or, with weights, with the least
-        exponential time divided by its weight.
+        """Evaluate `pick`. Without weights, return the value of the edge with the least hash. With weights, each hash
+        gives an exponential time, which is divided by the weight; return the value of the edge with the least quotient.
         """
         _, inner, row, _ = self.reached(expr, rows, env)
         place = self._places(expr, inner)
@@ -528,7 +528,7 @@ class Evaluator:
         return self._name(expr.name, replace(rows, edge=found), env)
 
     def _pairs(self, domain: t.Domain, rows: Rows) -> tuple[Rows, Array]:
-        """Return a new row for each pair of the vertex of a row and any vertex of the graph.
+        """Return a new row for each pair that consists of the vertex of a row and any vertex of the graph.
 
         The variable of the domain is the second vertex.
         """

@@ -46,7 +46,8 @@ class RefGraph:
     def ordinals(self, own: Array, other: Array, edge: Array) -> Array:
         """Return, for each edge end, the number of earlier ends with the same two vertices, int64.
 
-        In an undirected graph, ends are ordered as their edges were listed; otherwise they have the given order.
+        In an undirected graph, ends are ordered as their edges were listed; in a directed graph, ends have the given
+        order.
 
         Args:
             own: The vertex of each end.
@@ -68,7 +69,7 @@ class RefGraph:
         return found
 
     def opposites(self) -> Array:
-        """Return the stored edge v -> u for each stored edge u -> v, int64[m]; -1 where there is none.
+        """Return the stored edge v -> u for each stored edge u -> v, int64[m]; -1 if there is no such edge.
 
         Parallel edges are paired by their ordinals; a self-loop is its own opposite.
         """

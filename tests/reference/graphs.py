@@ -98,7 +98,7 @@ def all_families() -> list[tuple[str, RefGraph]]:
 def random_graph(seed: int, directed: bool | None = None, largest: int = 20) -> RefGraph:
     """Return a graph of 5 to `largest` vertices, with loops, parallel edges and vertices without edges.
 
-    The column `weight` has whole numbers 1..9, or a quarter of such numbers.
+    The column `weight` has whole numbers 1..9, or these numbers divided by 4.
 
     Args:
         directed: None draws one of both kinds with equal probability.

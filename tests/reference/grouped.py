@@ -52,8 +52,8 @@ def groups_of(keys: Value, edges: Rows, row: Array, precision: int) -> Groups:
 
 
 def weighted_mode(groups: Groups, weights: Value, rows: int, precision: int) -> tuple[Value, Array]:
-    """Return, for each row, the key with the largest sum of weights (the smallest such key in a tie) and the number of
-    candidates.
+    """Return, for each row, the key with the largest sum of weights, and the number of candidates. In a tie, the
+    smallest key is returned.
 
     Args:
         weights: the weights of the edges of `groups`. A group whose weights add up to -inf is no candidate.

@@ -34,8 +34,8 @@ def _ends(a: Array, scalar: Scalar) -> tuple[Array, Array]:
 
 
 def _with_infinite(numbers: Array, high: Array, low: Array, scalar: Scalar) -> Array:
-    """Return exact integers converted to `scalar`. The result is `inf` where `high` is true, else `-inf` where `low` is
-    true.
+    """Return exact integers converted to `scalar`. An element is `inf` if `high` is true for it, and otherwise `-inf`
+    if `low` is true for it.
     """
     result = np.where(low, np.array(scalar.lowest, dtype(scalar)), clamped(numbers, scalar))
     return np.where(high, np.array(scalar.highest, dtype(scalar)), result)

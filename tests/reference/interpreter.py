@@ -1,4 +1,5 @@
-"""The reference interpreter: the meaning of a program, plain and slow (language.md sections 4, 5 and 9).
+"""The reference interpreter, which is plain and slow, and defines the meaning of programs (language.md sections 4, 5
+and 9).
 
 The interpreter works on the syntax tree and shares only the tree and the types with the compiler. Names, levels and
 types are resolved at run time. Where language.md leaves a choice, `operators` and `run` document the behaviour of the
@@ -409,7 +410,7 @@ class _Machine:
         record.reason = self._end(loop, frame, stores, env, record.rounds)
 
     def _activity(self, loop: t.Repeat, frame: Frame, stores: list[Store], selected: Array, env: Env) -> Array:
-        """Return the vertices that are active after a superstep (4.4)."""
+        """Return the vertices that are active after a superstep (language.md 4.4)."""
         last = loop.block.items[-1] if loop.block.items else None
         active = np.zeros(self.graph.n, np.bool_)
         if isinstance(last, t.Activate):
@@ -423,7 +424,7 @@ class _Machine:
         return active
 
     def _end(self, loop: t.Repeat, frame: Frame, stores: list[Store], env: Env, rounds: int) -> str:
-        """Return the reason why the loop ends after this superstep, or "" (4.6)."""
+        """Return the reason why the loop ends after this superstep; "" if it continues (language.md 4.6)."""
         if loop.until is not None:
             if self._holds(loop.until, env):
                 return "until"
@@ -433,7 +434,8 @@ class _Machine:
         return "" if frame.active.any() else "inactive"
 
     def _stalled(self, loop: t.Repeat, frame: Frame, stores: list[Store], env: Env) -> bool:
-        """Return whether later supersteps would be the same: no change, no unsent change, and no read of `iteration`.
+        """Return whether later supersteps would all be the same. This is true if nothing changed, no change is unsent,
+        and the loop does not read `iteration`.
         """
         own = walk_superstep((loop.block, loop.until))
         if any(isinstance(node, t.Name) and node.name == "iteration" for node in own):

@@ -50,7 +50,8 @@ class Column:
     """An edge field or an edge state: one value per stored edge.
 
     Attributes:
-        rows: For an edge state, a field that counts the statements that changed a value of an edge into the vertex.
+        rows: For an edge state, a vertex field. It counts the statements that changed a value of an in-edge of the
+            vertex.
     """
 
     type: Type

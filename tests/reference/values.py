@@ -1,8 +1,8 @@
 """Values of the reference interpreter: NumPy arrays with a type of the language.
 
 A graph-level value has shape (), and a value per row (vertex or edge) has shape [rows]. Vectors have one more axis.
-Literals and counters are *weak*: their data is a function from the scalar type of the place of use to the array. An
-expression of literals is therefore computed in the type in which it is used, as the language defines.
+Literals and counters are *weak*: their data is a function, which returns the array for the scalar type of the place of
+use. An expression of literals is therefore computed in the type in which it is used, as the language defines.
 """
 
 from __future__ import annotations

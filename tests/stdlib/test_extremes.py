@@ -1,8 +1,10 @@
-"""Every program of the library with values near the ends of its types: the result is right, or the run says otherwise.
+"""Every program of the library with values near the ends of its types: the result is right, or an error or a warning
+says that it is not.
 
 All float inputs of a program are multiplied by a power of two, so that sums, products and paths overflow f32 or f64.
-A run of 32 bits is compared with the reference interpreter in 64 bits, in which nothing overflows. A run of 64 bits may
-be infinite only where the run with ordinary inputs is. The graphs have long paths, dense parts, a star, or 2^70 paths.
+A run of 32 bits is compared with the reference interpreter in 64 bits, in which nothing overflows. In a run of 64 bits,
+a value may be infinite only if it is also infinite in the run with ordinary inputs. The graphs have long paths, dense
+parts, a star, or 2^70 paths.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ GRAPHS = graphs() if EXHAUSTIVE else {"path": graphs()["path"]}
 
 
 def scaled(given: Case, factor: float | None, bits: int) -> Case:
-    """Return the case with floats of `bits`, whose largest values become about `factor` if it is given."""
+    """Return the case with floats of `bits` bits. If `factor` is given, the largest floats become about `factor`."""
     def large(values: Any) -> Any:
         array, kind = np.asarray(values), f"f{bits // 8}"
         if array.dtype.kind != "f":
@@ -65,7 +67,7 @@ def scaled(given: Case, factor: float | None, bits: int) -> Case:
 
 
 def outcome(name: str, bits: int, given: Case) -> tuple[dict[str, NDArray[Any]], str]:
-    """Return the outputs of a run by name, and what the run said: its error, or its warnings."""
+    """Return the outputs of a run by name, and the text of its error or of its warnings."""
     try:
         result = engine_run(program(name, bits), given, threads=1, max_rounds=300)
     except (BindError, GraphError, RangeError) as error:
@@ -75,7 +77,7 @@ def outcome(name: str, bits: int, given: Case) -> tuple[dict[str, NDArray[Any]],
 
 
 def wrong(name: str, bits: int, given: Case, found: dict[str, NDArray[Any]]) -> list[str]:
-    """Return the outputs that are infinite, NaN or far off, although the values of unlimited floats are not."""
+    """Return the outputs that are infinite, NaN or far off, although the expected values are not."""
     large = scaled(given, LARGE[bits], bits)
     if bits == 32:
         wide = scaled(large, None, 64)

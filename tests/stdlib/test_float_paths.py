@@ -63,7 +63,7 @@ SEARCHES: dict[str, dict[str, Any]] = {
 
 
 def test_ordinary_weights_need_no_second_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unreached vertices are infinite. Where no path can leave its type, no distance is even tested."""
+    """Unreached vertices are infinite. If no path can leave its type, distances are not even tested."""
     monkeypatch.setattr(run_call, "_noted", None)
     graph = Graph.from_edges([0, 1], [1, 2], weight=np.array([1e9, 0.5], np.float32), n=4)
     for name, given in SEARCHES.items():
@@ -75,7 +75,9 @@ def test_ordinary_weights_need_no_second_run(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_path_is_said_in_every_way(tmp_path: Path) -> None:
-    """Overflow is said in memory, streamed from a page file, in rounds, on two ranks, and not for small weights."""
+    """Overflow is reported for runs in memory, streamed runs from a page file, runs in rounds, and runs on two ranks.
+    No overflow is reported for small weights.
+    """
     graph = Graph.from_edges([0, 1], [1, 2], weight=np.array([2e38, 2e38], np.float32), n=4)
     graph.save(tmp_path / "path.vg")
     program = load("sssp")

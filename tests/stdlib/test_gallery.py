@@ -109,7 +109,7 @@ def check_articulation(graph: RefGraph, params: dict[str, Any], result: Result) 
 
 
 def check_ktruss(graph: RefGraph, params: dict[str, Any], result: Result) -> None:
-    """Compare the edges of each k-truss with those of `networkx.k_truss`, in both directions."""
+    """Compare the edges of each k-truss, in both directions, with the edges of `networkx.k_truss`."""
     states = result.edge_states
     number = dict(zip(zip(states.sources.tolist(), states.targets.tolist(), strict=True), states["truss"].tolist(),
                       strict=True))
@@ -131,7 +131,7 @@ def _mrf(graph: RefGraph) -> Case:
 
 
 def check_marginals(graph: RefGraph, params: dict[str, Any], result: Result) -> None:
-    """Compare with messages of probabilities, one matrix for each edge, in f64."""
+    """Compare with belief propagation in f64, whose messages are pairs of probabilities."""
     prior = _mrf(graph).fields["prior"].astype(np.float64)
     keep = np.asarray(graph.columns["keep"], np.float64)[:, None]
     opposite, proper = graph.opposites(), graph.src != graph.dst
@@ -174,7 +174,7 @@ def test_on_families(name: str) -> None:
 
 
 def test_trusses_of_random_graphs() -> None:
-    """Dense and clustered graphs, in which edges fall one after the other."""
+    """Trusses are right on dense and clustered graphs, in which edges are removed one after the other."""
     made = [nx.gnp_random_graph(30, 0.2 + 0.2 * seed, seed=seed) for seed in range(4)]
     for network in (*made, nx.powerlaw_cluster_graph(300, 6, 0.8, seed=5), nx.complete_graph(9)):
         graph = ref_graph(len(network), list(network.edges()), directed=False)

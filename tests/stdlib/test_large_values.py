@@ -42,8 +42,8 @@ def test_the_coefficient_of_a_vertex_with_many_neighbours() -> None:
 
 
 def test_many_triangles_at_one_vertex() -> None:
-    """Triangles are counted right at two vertices with 25,000 common neighbours and 100,000 parallel edges, each of
-    which counts.
+    """Triangles are counted right at two vertices with 25,000 common neighbours and 100,000 parallel edges. Each
+    parallel edge counts.
     """
     shared, parallel = 25_000, 100_000
     pairs = [(0, 1)] * parallel + [(end, k) for k in range(2, shared + 2) for end in (0, 1)]

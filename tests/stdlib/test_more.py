@@ -57,8 +57,8 @@ def test_on_families(name: str) -> None:
     """On every family of graphs, with directed and undirected graphs alternately, the result agrees with the
     interpreter and with another algorithm.
 
-    Every partition of the work gives the same bits: for programs with each kind of kernel; with VLANG_EXHAUSTIVE, for
-    all.
+    For a sample of programs that has each kind of kernel, every partition of the work gives the same bits. With
+    VLANG_EXHAUSTIVE, this is tested for all programs.
     """
     cuts = OF_LIBRARY if EXHAUSTIVE or name in EACH_KIND else CUTS[:1]
     for number, shape in enumerate(FAMILIES):

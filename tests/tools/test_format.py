@@ -38,7 +38,7 @@ def parses(text: str) -> bool:
 
 @cache
 def texts(place: str) -> dict[str, str]:
-    """Return the programs that are parsed without a mistake in a place, by name."""
+    """Return the programs below `place` that the parser accepts, by name."""
     found = {f"{path.parent.name}-{path.stem}": path.read_bytes().decode() for path in sorted(TESTS.glob(place))}
     return {name: text for name, text in found.items() if parses(text)}
 

@@ -1,8 +1,8 @@
 """Write the outputs of the compiler for the kept programs: `python -m tests.unchanged [--texts FOLDER]`.
 
 Without --texts, the command writes the digests; use it after an intended change of outputs. With --texts the full text
-of every stage is written to a folder, one file per program and stage. `diff -r` of two such folders shows the effect of
-a change of the compiler.
+of every stage is written to a folder, one file per program and stage. `diff -r` of two of these folders shows the
+effect of a change of the compiler.
 """
 
 from __future__ import annotations

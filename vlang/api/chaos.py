@@ -45,7 +45,7 @@ def chaos_run(run: Run, graph: Graph, options: Options, facts: Facts, scalars: M
     """Run the program once more, with random choices wherever its facts permit them, and compare the results.
 
     Args:
-        run: runs the program on a graph, with options and with draws for the free choices.
+        run: a function that runs the program on a graph with options, and with random draws for the free choices.
         graph: the graph of the plain run.
         options: the options of the plain run.
         facts: the facts of the program.
@@ -94,7 +94,7 @@ class _Bound:
 
     Attributes:
         rounds: whether results may differ by the rounding of sums in another order.
-        slack: a further absolute difference, for loops that stop on a tolerance.
+        slack: a further allowed absolute difference, for loops that stop on a tolerance.
     """
 
     rounds: bool
@@ -131,7 +131,7 @@ def _difference(plain: Result, other: Result, bound: _Bound) -> str:
 
 
 def _rounds(facts: Facts) -> bool:
-    """Whether sums or declared reductions make a float result depend on the order of contributions."""
+    """Return whether sums or declared reductions make a float result depend on the order of contributions."""
     parts = (part for statement in statements(facts.program.body) for expr in expressions(statement)
              for part in f.walk(expr))
     return any("rounding" in replicate(part).marks for part in parts if isinstance(part, f.Reduce)) or \
@@ -146,9 +146,10 @@ def _floating(type_: Type) -> bool:
 
 
 def _slack(facts: Facts, scalars: Mapping[str, Any], n: int) -> float:
-    """A bound on the distance between a result and the limit to which it converges, if its loops end by tolerances.
+    """Return a bound on the distance between a result and the limit of its iteration, for loops that end by tolerances.
 
-    The bound is `_FACTOR` times the sum of the tolerances in `until` and n times the tolerances in `activate when`.
+    The bound is `_FACTOR` * (a + n * b), where a is the sum of the tolerances in `until`, and b is the sum of the
+    tolerances in `activate when`.
     """
     total = 0.0
     for loop in facts.loops.values():

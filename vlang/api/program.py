@@ -128,7 +128,8 @@ class Program:
     def bound(
         self, given: Graph | None, options: Options | Mapping[str, Any] | None, arguments: dict[str, Any]
     ) -> tuple[Program, Call]:
-        """The program for the constants and options among the arguments of a call, and the call, ready to run."""
+        """Return the program, compiled for the constants and options among the arguments of a call, and the bound call.
+        """
         from vlang.runtime.storage.room import memory_named  # start-up
 
         graph = checked_graph(given, self.name)
@@ -146,7 +147,7 @@ class Program:
         return replace(options, target=target if graph.order is None else int(graph.order.internal[target]))
 
     def run_bound(self, call: Call) -> Result:
-        """Run a bound call, in trap mode or followed by a second run in random order if its options ask for that."""
+        """Run a bound call. Depending on its options, run it in trap mode, or run it a second time in random order."""
         graph, options = call.graph, call.options
         if options.trap:
             from vlang.api.running.run_call import check_call  # start-up
@@ -168,10 +169,10 @@ class Program:
     ) -> Iterator[Result]:
         """Run the program once for each value of a list: `program.map(graph, source=[1, 2, 3])`.
 
-        Several such lists are taken together, as by `zip`; a parameter that is a list itself, such as `sources`, takes
-        a list of lists. Up to 16 runs on a CPU share their reads of the edges, if it is proved that each run adds the
-        same values in the same order as when it runs alone. `Result.together` says whether runs shared their reads or,
-        if not, why.
+        Several such lists are combined as by `zip`. A parameter that is a list itself, such as `sources`, takes a list
+        of lists. Up to 16 runs on a CPU share their reads of the edges. Runs share reads only if the compiler proves
+        that each run adds the same values in the same order as a separate run. `Result.together` says whether runs
+        shared their reads or, if not, why.
 
         Returns an iterator: a group of runs that share reads starts when its first result is requested. Raises
         BindError, and the errors that a call raises.
@@ -211,7 +212,8 @@ class Program:
         return run_call(self, call, draws)
 
     def leaving(self, precision: int, given: frozenset[str], sizes: Sizes) -> tuple[Ranges, Leaving]:
-        """The ranges of the program's integers on graphs of a size, and the outputs that may become infinite.
+        """Return the ranges of the program's integers on graphs of a given size, and the outputs that may become
+        infinite.
 
         Args:
             given: names of the vertex fields that the caller passes.
@@ -224,8 +226,7 @@ class Program:
         return self._leaving[key]
 
     def lower(self, graph: Graph | None = None, device: str = "cpu", **options: Any) -> Lowered:
-        """Lower the program for a graph or, if there is no graph, for all graphs that have the edge columns read by the
-        program.
+        """Lower the program for a graph. Without a graph, lower the program for all graphs that have its edge columns.
 
         The result gives the facts, the plan, texts and the cost. Nothing is compiled or run, and no GPU is needed.
         Raises BindError.
@@ -265,7 +266,8 @@ class Program:
         return known
 
     def derived(self, form: str | None) -> Program:
-        """For form "delta", the program with linear loops rewritten to send changes (rule D); for None, this program.
+        """Return, for form "delta", the program with linear loops rewritten to send changes (rule D); for None, this
+        program.
 
         Loops that rule D refuses stay as they are. Raises BindError, with the reasons, if rule D refuses all loops.
         """
@@ -308,7 +310,7 @@ class Program:
         target: str = "numba", without: frozenset[str] = frozenset(), renumbered: bool = False,
         sizes: Sizes = USUAL,
     ) -> Plan:
-        """The plan for graphs with these edge columns, and these vertex fields passed by the caller.
+        """Return the plan for graphs with these edge columns and for calls that pass these vertex fields.
 
         Args:
             columns: names of the graph's edge columns.
@@ -318,7 +320,7 @@ class Program:
             without: names of optimisations to leave out, from vlang.ir.switches.OPTIMISATIONS.
             renumbered: whether the rows of the graph are stored in another order than the vertex ids
                 (vlang.runtime.graph.edges.order).
-            sizes: an upper bound of the graph's size, one of vlang.ir.forms.ranges.SIZES.
+            sizes: an upper bound on the size of the graph: an entry of vlang.ir.forms.ranges.SIZES.
         """
         if unset := missing(self):
             raise BindError(unset)
@@ -334,7 +336,7 @@ class Program:
 def _apart(function: Callable[_Given, _Found], *args: _Given.args, **named: _Given.kwargs) -> _Found:
     """Call a function in a copy of the current context, which holds NumPy's error handling.
 
-    `np.errstate` changes the error handling, and restores it by Python code. An interrupt may skip that code. Without
+    `np.errstate` changes the error handling, and later restores it in Python code that an interrupt may skip. Without
     the copy, NumPy would then report no errors to the caller.
     """
     return copy_context().run(function, *args, **named)

@@ -147,19 +147,21 @@ class _Work:
     def given(loops: Iterable[Going], starts: Mapping[int, Start]) -> dict[str, Array]:
         """The fields that must replace their initializers, by name.
 
-        The result has the fields of loops with a uniform initial frontier (rule X2). If the initializers were compiled
-        in, the kernels of such a loop would rely on that frontier.
+        The result contains the fields of loops with a uniform initial frontier (rule X2). Kernels with compiled-in
+        initializers would rely on that frontier.
         """
         return {name: array for loop in loops if loop.facts.early_exit.frontier.granted
                 for name, array in starts[loop.number].fields.items()}
 
     # --------------------------------------------------------------------------------------- I1
     def _merged(self, loop: Going, fields: dict[str, Array]) -> Start:
-        """The state after one superstep over the inserted edges alone; the vertices that it changes are active.
+        """The state after one superstep over the inserted edges alone; the vertices that this superstep changes are
+        active.
 
-        Let L be the old result, and let e(L), e_old(L) and e_new(L) be the gathers over all, the old and the inserted
-        edges. The superstep computes L v e_new(L), where v is the join. The result equals the result of a superstep
-        over all edges: e(L) = e_old(L) v e_new(L), and L v e_old(L) = L since L is a fixed point of the old edges.
+        Let L be the old result, and let e(L), e_old(L) and e_new(L) be the gathers over all edges, the old edges and
+        the inserted edges. The superstep computes L v e_new(L), where v is the join. The result equals the result of a
+        superstep over all edges: e(L) = e_old(L) v e_new(L), and L v e_old(L) = L since L is a fixed point of the old
+        edges.
         """
         after = self._superstep(loop, self.changed.inserted, self.scalars, Start(fields))
         flags = np.zeros(self.changed.graph.n, np.uint8)
@@ -235,8 +237,8 @@ class _Work:
         """Move the rows of old vertices to their places in the new graph.
 
         Args:
-            new: the values of new vertices, as one row for each vertex of the new graph, or as a single row for all of
-                them.
+            new: the values of new vertices, as one row for each vertex of the new graph, or as a single row for all
+                vertices.
         """
         if self.changed.places is None:
             return values
@@ -262,7 +264,8 @@ class _Work:
         """Run the program on the CPU up to a superstep of one loop, and return the fields.
 
         Args:
-            given: fields that replace initializers, besides the fields that the caller of the old run passed.
+            given: further fields that replace initializers, in addition to the fields that the caller of the old run
+                passed.
         """
         arrays = {**self.origin.fields, **given}
         graph = name_run(self._stages.program, graph, {}, {}, self.origin.names).graph

@@ -139,7 +139,7 @@ def _targets(x: Expressions, item: t.Apply, at: Sight, sweep: t.Sweep | None) ->
 
 
 def _edge_write(run: Run, symbol: Symbol, span: t.Span, item: t.Apply) -> None:
-    """Report a write to an edge field, and propose an edge state, or a vertex field where the statement has no edge."""
+    """Report a write to an edge field. Propose an edge state or, if the statement has no edge, a vertex field."""
     decl, edges = symbol.decl, item.domain is not None and over_edges(item.domain)
     write = ""
     if isinstance(decl, t.EdgeField) and len(decl.names) == 1 and symbol.type is not None:
@@ -213,7 +213,7 @@ def _updated(x: Expressions, item: t.Apply, symbols: tuple[Symbol, ...], type_: 
 
 
 def _reduction_for(op: str, type_: Type | None) -> tuple[str, bool]:
-    """A reduction to propose for a target, and whether it joins two operands by a call, as `min` does."""
+    """Return a reduction to propose for a target, and whether two operands are joined by a call, as in `min(a, b)`."""
     if op != "=":
         return _UPDATES[op], False
     if type_ == BOOL:

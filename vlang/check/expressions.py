@@ -96,7 +96,7 @@ class Expressions:
 
     def fit(self, node: t.Expr, source: Type | None, target: Type | None, what: str,
             declares: t.VertexField | t.GlobalValue | None = None) -> bool:
-        """Whether an expression fits a type. Reports V106 if the expression does not fit.
+        """Return whether an expression fits a type. Reports V106 if the expression does not fit.
 
         Args:
             node: the expression.
@@ -198,7 +198,7 @@ class Expressions:
     # --------------------------------------------------------------- operators
 
     def _operand(self, node: t.Expr, type_: Type, op: str, at: Sight, whole: t.Expr, integral: bool) -> bool:
-        """Whether an operand is a number or, with `integral`, an integer. Reports V106 for any other operand."""
+        """Return whether an operand is a number or, with `integral`, an integer. Reports V106 for any other operand."""
         scalar = item(type_)
         if numeric(type_) and not (integral and scalar is not None and not scalar.integral):
             return True

@@ -29,7 +29,7 @@ class _Size:
     Attributes:
         operations: The number of operations.
         levels: The number of nesting levels.
-        uses: For each argument of the function: how often it occurs, and the deepest level of an occurrence.
+        uses: For each argument of the function, the number of its uses, and the deepest level of a use.
     """
 
     operations: int = 0
@@ -37,7 +37,7 @@ class _Size:
     uses: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def within(self) -> _Size:
-        """The size of an operation that has this expression as an operand."""
+        """Return the size of an operation with this expression as an operand."""
         uses = {name: (count, levels + 1) for name, (count, levels) in self.uses.items()}
         return _Size(self.operations + 1, self.levels + 1, uses)
 
@@ -63,7 +63,7 @@ class Sizes:
         self._total = 0
 
     def function(self, node: t.Function) -> None:
-        """Measure a function. The functions that the measured function calls have been measured before."""
+        """Measure a function. All functions that it calls have been measured before."""
         size = self._functions[node] = self._of(node.value)
         self._judge(node.value, size.operations, size.levels, f"`{node.name}` becomes")
 
@@ -111,7 +111,9 @@ def too_deep(run: Run, node: t.Expr) -> None:
 
 
 def _said(run: Run) -> bool:
-    """Whether an exceeded limit has been reported. Later violations are not reported, since often there are many."""
+    """Return whether an exceeded limit has been reported. Further violations are not reported, since there are often
+    many.
+    """
     return any(p.code is Code.TOO_LARGE for p in run.problems)
 
 

@@ -77,8 +77,9 @@ def _leave(status: int) -> NoReturn:
 def _one_blas_thread() -> None:
     """Limit OpenBLAS to one thread, unless the user sets the number.
 
-    When NumPy is imported, OpenBLAS starts one thread per processor, and each spins for a while. The command computes
-    no matrix products, so it does not need these threads. Only the command limits the threads, not `import vlang`.
+    When NumPy is imported, OpenBLAS starts one thread per processor, and each thread spins for some time. The command
+    computes no matrix products, so it does not need these threads. Only the command limits the threads, not `import
+    vlang`.
     """
     if not any(name in os.environ for name in _BLAS_THREADS):
         os.environ["OPENBLAS_NUM_THREADS"] = "1"
@@ -204,7 +205,7 @@ def _warned(message: Warning | str, category: type[Warning], filename: str, line
 
 
 def _discard_output() -> None:
-    """Redirect stdout to the null device, so that the interpreter's flush at exit finds an open descriptor."""
+    """Redirect stdout to the null device, so that the interpreter can flush stdout at exit without an error."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

@@ -130,8 +130,8 @@ def read_graph(
         threads: the number of CPU threads; None for all processors.
         missing: the meaning of cells without a value, as in `Graph.read`.
         columns: the types of columns, for a graph without a program.
-        paged: whether several ranks read the graph: from a page file that is written first, unless it is read by
-            shares.
+        paged: whether several ranks read the graph. The ranks read shares of its file, or a page file that is written
+            first.
         shared: whether the ranks read the graph by shares if its source permits that.
         memory: the budget of writing a page file, in bytes; None for the default of `convert`.
         on_disk: whether the edges of a page file stay on disk, unless the options change the graph.
@@ -160,7 +160,8 @@ def read_graph(
 
 
 def _by_shares(spec: str, quiet: bool, threads: int | None, reading: dict[str, Any]) -> Graph | None:
-    """The graph, of which each rank has read a share; None, after a note, if one rank must read the whole.
+    """Return the graph, of which each rank has read a share. If one rank must read the whole graph, print a note and
+    return None.
 
     Args:
         spec: the file or generator.

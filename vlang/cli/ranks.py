@@ -133,7 +133,7 @@ def needed_of_rank(
 
 
 def reads_shares(program: Program, options: dict[str, Any]) -> bool:
-    """Whether each rank of a run may read a share of the graph's file, so that the run needs no page file.
+    """Return whether each rank of a run may read a share of the graph's file, so that the run needs no page file.
 
     A run with checkpoints needs a page file, because a checkpoint names it. A program that requires a simple graph
     needs a page file, because it compares edges of different shares. A run under a budget needs a page file, because

@@ -85,6 +85,7 @@ def parameter_values(program: Program, given: dict[str, str], graph: Graph) -> d
 
 def _value(name: str, type_: str, text: str, graph: Graph) -> Any:
     if type_ == "vertex":
+        _a_single_vertex(name, text, graph)
         return vertex_of(name, text, graph)
     if type_ == "vertices" and text.startswith("@") and (os.path.exists(text[1:]) or text == "@-"):
         return _listed(name, text[1:], graph)
@@ -97,7 +98,9 @@ def _value(name: str, type_: str, text: str, graph: Graph) -> Any:
 
 
 def _without_brackets(name: str, text: str, graph: Graph | None = None) -> None:
-    """Raise click.UsageError for a list in brackets, as in Python. `graph` is that of a list of vertices."""
+    """Raise click.UsageError for a list in brackets, as in Python. `graph` is the graph of the run if the parameter is
+    a list of vertices.
+    """
     inner = text.strip()
     if inner[:1] in ("[", "(", "{") and inner[-1:] in ("]", ")", "}"):
         first = inner.partition(",")[0].strip()
@@ -107,8 +110,19 @@ def _without_brackets(name: str, text: str, graph: Graph | None = None) -> None:
         raise click.UsageError(f"`{name}`: a list has no brackets; write {name}={parts}")
 
 
+def _a_single_vertex(name: str, text: str, graph: Graph) -> None:
+    """Raise click.UsageError for a list of vertices, which a parameter of type vertex does not take."""
+    parts = [part.strip(" '\"") for part in text.strip().strip("[](){}").split(",")]
+    if len(parts) > 1 and text not in graph.ids and all(part in graph.ids for part in parts):
+        ids = [graph.ids.key(part) for part in parts]
+        raise click.UsageError(f"`{name}` is a single vertex; write {name}={parts[0]}, or run the program for each "
+                               f"vertex in Python: program.map(graph, {name}={ids})")
+
+
 def _describes(text: str, graph: Graph) -> bool:
-    """Whether a text is a description of a list of vertices such as `all`, correct or not, and is no vertex id."""
+    """Return whether a text is a (correct or wrong) description of a list of vertices, such as `all`, and not a vertex
+    id.
+    """
     from vlang.api.arguments.vertex_lists import is_described  # start-up
 
     if not graph.ids.text:
@@ -178,7 +192,9 @@ def _family(type_: str) -> str:
 
 
 def vertex_of(name: str, text: str, graph: Graph) -> int | str:
-    """The id that the user wrote: an integer, or the text itself if the graph's ids are strings. Raises GraphError."""
+    """Return the vertex id that a text means: an integer, or the text itself if the ids of the graph are strings.
+    Raises GraphError.
+    """
     vertex: int | str = text
     if not graph.ids.text:
         key = graph.ids.key(text)

@@ -111,9 +111,9 @@ def _close(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
 
 
 def _once_more(program: Program, loop: Restart, options: Options, result: Result) -> str:
-    """Run one more superstep of a loop from the result, and say whether its fields stay unchanged.
+    """Run one more superstep of a loop from the result, and say whether the fields of the loop stay unchanged.
 
-    Raises InternalError if the loop must be at a fixpoint, and is not.
+    Raises InternalError if the loop is not at a fixpoint although it must be.
     """
     from vlang.api.partial_run import one_more_superstep  # start-up
 

@@ -109,7 +109,9 @@ class Use:
 
 
 def hover(text: str, offset: int) -> Hover | None:
-    """The type, level and declaration of the name at an offset, or the meaning of the word there; None if neither."""
+    """Return the type, level and declaration of the name at an offset, or the meaning of the keyword there; None for
+    any other text.
+    """
     run, _ = examined(text)
     if run is not None:
         for use in uses(run):

@@ -86,7 +86,7 @@ def _target(name: str) -> Target:
 
 @dataclass(frozen=True)
 class ContractStage:
-    """A `require` as a step, with the pass or the scalar that computes its hidden value `contract.name`, if any.
+    """A `require` as a step, with the pass or the scalar that computes its hidden value `contract.name`, if it has one.
 
     Attributes:
         contract: The contract in the plan.
@@ -249,7 +249,9 @@ class _Emitter:
         )
 
     def _by_level(self, stage: Stage, swept: ir.Sweep) -> Levelled | None:
-        """The stage with messages by level, if the engine has a list of the vertices of each level; otherwise None."""
+        """Return the stage with messages by level, if the engine has a list of the vertices of each level; otherwise
+        None.
+        """
         if not self.target.lists_levels or self.without & {"levels", "hoist"}:
             return None
         return levelled(stage, swept, factors="factor" not in self.without)

@@ -123,6 +123,6 @@ def _named(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _outside(text: str) -> bool:
-    """Whether the end of a text is outside of quotes and brackets."""
+    """Return whether the end of a text is outside of quotes and brackets."""
     bare = re.sub(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"", "", text)
     return not re.search("['\"]", bare) and sum(map(bare.count, "([{")) <= sum(map(bare.count, ")]}"))

@@ -1,6 +1,6 @@
 """Facts: the verdict of each rule for each loop, granted or refused, with reasons (language.md sections 9 to 11).
 
-Facts are in a separate table whose keys are loops; no statement or expression carries them.
+Facts are in a separate table with loops as keys; statements and expressions contain no facts.
 """
 
 from __future__ import annotations
@@ -141,12 +141,12 @@ class LoopFacts:
 
     @property
     def own_notify(self) -> frozenset[str]:
-        """Under rule N: the fields whose change at a vertex makes this vertex run again ("+self")."""
+        """Under rule N: if one of these fields changes at a vertex, this vertex must run again ("+self")."""
         return frozenset(name for one in self.skips for name in one.own)
 
     @property
     def notifying(self) -> frozenset[str]:
-        """Under rule N: the fields whose change at a vertex makes this vertex notify its neighbours."""
+        """Under rule N: if one of these fields changes at a vertex, this vertex must notify its neighbours."""
         return frozenset(name for one in self.skips for name in one.notifying)
 
 

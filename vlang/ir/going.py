@@ -31,9 +31,9 @@ class Going:
         number: The number of the loop in the order of the text; loops inside blocks count, too.
         kind: "join" (I1), "delta" (I2) or "contraction" (I3).
         fields: The fields that the loop writes.
-        merges: Whether contributions can be joined edge by edge, so that one superstep over the inserted edges finds
-            all vertices that must run.
-        notifies: Under I1: whether contributions read degrees, so that a vertex with changed edges must notify its
+        merges: Whether contributions can be joined edge by edge. If so, one superstep over the inserted edges finds all
+            vertices that must run.
+        notifies: Under I1: whether contributions read degrees. If so, a vertex with changed edges must notify its
             neighbours.
         reruns: Whether a vertex must run again after its own change.
         sources: Under I2: the ends ("tail", "head") of a changed edge whose contributions change.
@@ -50,7 +50,9 @@ class Going:
 
 
 def going_on(program: f.Program, facts: Facts, change: ChangeKind) -> tuple[tuple[Going, ...], tuple[str, ...]]:
-    """The loops that may continue after a change, and one text for each other loop, with its line and the reason."""
+    """Return the loops that may continue after a change. For each other loop, also return a text with its line and the
+    reason.
+    """
     found: list[Going] = []
     refused: list[str] = []
     ties = Ties(change.grows)
@@ -105,7 +107,7 @@ def _judge(
 
 
 def _heeds_both(fact: LoopFacts) -> bool:
-    """Whether activity depends on the size of a change, not on its sign.
+    """Return whether activity depends on the size of a change, not on its sign.
 
     The default activation depends only on the size. The same holds for a condition in which `abs(change(x))` is
     compared with a value that is constant in the loop. For a vector, the largest component or the sum of the components
@@ -154,7 +156,7 @@ def _around(program: f.Program, scope: LoopScope, at: int, ties: Ties, change: C
 
 
 def _degree_start(statement: f.Statement) -> bool:
-    """Whether a statement is `vertex x = degree`, a start that rule I1 has already judged."""
+    """Return whether a statement is `vertex x = degree`, an initial value that rule I1 has already judged."""
     return isinstance(statement, f.InitField) and isinstance(statement.value, f.Degree)
 
 

@@ -62,7 +62,7 @@ class _Open:
 
     @property
     def named(self) -> set[str]:
-        """The accumulators, and the masks that are evaluated after the gathers; no gather of the pass can read these
+        """The accumulators, and the masks that are evaluated after the gathers. No gather of the pass can read these
         values.
         """
         return {g.name for g in self.gathers} | {m.name for m in self.after if isinstance(m, Mask)}
@@ -171,7 +171,7 @@ class _Packer:
         self._open.gathers.append(gather)
 
     def _joins(self, gather: f.Gather, guard: str | None) -> bool:
-        """Whether a gather may run in the open pass, before the statements already in it."""
+        """Return whether a gather may run in the open pass, before the statements that are already in the pass."""
         now = self._open
         if now.gathers and not self._merges:
             return False

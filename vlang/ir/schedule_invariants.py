@@ -89,7 +89,9 @@ def _anywhere(schedule: s.Schedule) -> Iterator[str]:
 
 
 def _overtaken(schedule: s.Schedule) -> Iterator[str]:
-    """Reads by a gather of a field written earlier in the text: all gathers of a pass run before all its writes."""
+    """Yield reads in gathers of a field that an earlier statement of the same pass writes; gathers run before all
+    writes of a pass.
+    """
     for stage in schedule.stages:
         for gather in stage.gathers:
             read = {e.name for e in f.walk(gather.reduce) if isinstance(e, f.Field)}
@@ -98,7 +100,9 @@ def _overtaken(schedule: s.Schedule) -> Iterator[str]:
 
 
 def _all(schedule: s.Schedule) -> Iterator[str]:
-    """Statements that are not scheduled exactly once, compared by identity; the caller may replace initializers."""
+    """Yield statements that are not scheduled exactly once. Statements are compared by identity. Passed fields may
+    replace initializers.
+    """
     body = list(statements(schedule.program.body))
     gathers = [gather for stage in schedule.stages for gather in stage.gathers]
     yield from (one.name for one in body if isinstance(one, f.Gather) and gathers.count(one) != 1)

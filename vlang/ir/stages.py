@@ -46,7 +46,7 @@ class Write:
         value: A tuple if there are several fields.
         guard: The name of a mask, or None.
         span: The place of the statement.
-        init: Whether it is an initializer, which makes no vertex active.
+        init: Whether the write is an initializer, which makes no vertex active.
     """
 
     fields: tuple[str, ...]
@@ -68,7 +68,7 @@ class Stage:
         before: Masks evaluated before the gathers.
         gathers: The gathers, all over `domain`.
         after: Masks and writes after the gathers, in order.
-        stored: Accumulators and masks that a later stage reads, so they are kept in memory.
+        stored: Accumulators and masks that are kept in memory because a later stage reads them.
     """
 
     name: str
@@ -142,7 +142,9 @@ class Loop:
 
     @property
     def fused(self) -> bool:
-        """Whether the loop has only one pass, which is the last step of a superstep and can also decide activity."""
+        """Whether the loop has only one pass, and this pass is the last step of a superstep, so that it can also decide
+        activity.
+        """
         activate = self.repeat.activate
         return not self.nested and len(self.stages) == 1 and isinstance(self.steps[-1], Stage) and \
             not (activate is not None and set(self.applied) & anywhere(activate.cond))

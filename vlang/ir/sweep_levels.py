@@ -1,4 +1,4 @@
-"""Gathers of a sweep as messages: the vertices of one level send to the vertices of another.
+"""Gathers of a sweep as messages: the vertices of one level send to the vertices of another level.
 
 In `sweep f up|down`, the value of f at the vertex itself equals the current level, a graph-level value. Consider a
 gather whose condition fixes the difference between the neighbour's level and the current level, such as
@@ -12,7 +12,8 @@ sender (14.1):
     due          = paths * (sum of messages)
 
 Only the vertices of level + 1 send a message that is not 0. Before the pass, these vertices write their messages, and
-the senders of the previous pass clear their messages. Therefore an edge costs one read instead of one per field.
+the senders of the previous pass clear their messages. Therefore a pass reads one value per edge instead of one value
+per field and edge.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class Levelled:
     Attributes:
         stage: The pass.
         messages: Each message with its number, in the order of the gathers.
-        distance: The value that the field of the sweep has at senders, less the current level.
+        distance: The level of the senders minus the current level. The level of a vertex is its value of the sweep's
+            field.
         factored: The names of the sums from which factors of the receiver were taken out.
     """
 
@@ -50,9 +52,10 @@ class Levelled:
 
 
 def levelled(stage: Stage, sweep: Sweep, factors: bool = True) -> Levelled | None:
-    """The pass with messages by level; None if some gather does not have the form that the module describes.
+    """Return the pass with messages by level; None if some gather does not have the form that the module describes.
 
-    A sweep in a `where` gives None, since neighbours outside the `where` are in no list of vertices by level.
+    The result is None for a sweep in a `where`, since the lists of vertices by level lack neighbours outside of the
+    `where`.
 
     Args:
         factors: whether factors of the receiver may be taken out of sums of floats.
@@ -87,7 +90,7 @@ def levelled(stage: Stage, sweep: Sweep, factors: bool = True) -> Levelled | Non
 
 
 def _sendable(reduce: f.Reduce) -> bool:
-    """Whether a contribution is one number that depends only on the sender, or the identity of the reduction."""
+    """Return whether a contribution is one number that depends only on the sender, or the identity of the reduction."""
     if reduce.default is not None or reduce.operator not in _NEUTRAL:
         return False
     parts = [reduce.body] if reduce.cond is None else [reduce.body, reduce.cond]
@@ -96,7 +99,7 @@ def _sendable(reduce: f.Reduce) -> bool:
 
 
 def _at_level(reduce: f.Reduce, sweep: Sweep) -> f.Reduce:
-    """The reduction with reads of the sweep's field at the vertex itself replaced by the level, an equal value."""
+    """Return the reduction with the current level in place of reads of the sweep's field at the vertex itself."""
     def changed(expr: f.Expr) -> f.Expr:
         if isinstance(expr, f.Field) and (expr.name, expr.of, expr.time) == (sweep.sweep.field, "self", "now"):
             return f.GraphValue(expr.type, sweep.level, "loop")
@@ -169,7 +172,7 @@ def _fraction(expr: f.Expr) -> tuple[list[f.Expr], list[f.Expr]]:
 
 
 def _own(expr: f.Expr, written: set[str]) -> bool:
-    """Whether an expression is a value of the receiver that the pass does not write."""
+    """Return whether an expression is a value of the receiver that the pass does not write."""
     parts = list(f.walk(expr))
     reads = [e for e in parts if isinstance(e, f.Field)]
     plain = all(isinstance(e, (f.Field, f.Const, f.GraphValue, f.Op)) for e in parts)
@@ -186,7 +189,9 @@ def _product(factors: list[f.Expr], type_: Type) -> f.Expr:
 
 
 def _multiplied(item: Mask | Write, own: Mapping[str, f.Expr]) -> Mask | Write:
-    """A statement after the gathers, with sums multiplied by their factors; a sum of 0 stays 0 whatever the factor."""
+    """Return a statement after the gathers in which sums are multiplied by their factors; a sum of 0 stays 0 for every
+    factor.
+    """
     def changed(expr: f.Expr) -> f.Expr:
         if isinstance(expr, f.Accumulator) and expr.name in own:
             zero = f.Op(BOOL, "eq", (expr, f.Const(expr.type, 0.0)))

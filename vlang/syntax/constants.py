@@ -1,7 +1,7 @@
 """Constants: parameters `k: const = 8` whose values are known when a program is compiled (language.md section 5).
 
-A program with constants is checked for all of their values at once. The program is then compiled for one value of each
-constant. The chosen value replaces the name of the constant everywhere.
+A program with constants is checked once for all values of its constants. The program is then compiled for one value of
+each constant. The chosen value replaces the name of the constant everywhere.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _default(param: t.Param) -> int | None:
 
 
 def in_range(value: object) -> bool:
-    """Whether a constant may have a value: an integer from 1 to MOST."""
+    """Return whether a constant may have a value: an integer from 1 to MOST."""
     return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST
 
 

@@ -116,7 +116,7 @@ class Scan:
 
     Attributes:
         source: the text.
-        known: reports a line with a character that the language does not have, if the line is of another language.
+        known: reports a line of another language, if it has a character that the language does not have.
         lines: the logical lines.
         problems: the problems.
     """

@@ -241,7 +241,7 @@ class _Build(Transformer[Token, Any]):
         return t.Unary(self._span(meta), "not", kids[0])
 
     def compare(self, meta: Any, kids: list[Any]) -> t.Expr:
-        """A comparison, or a chain of them: an `and` of comparisons that share operands."""
+        """Build a comparison. A chain of comparisons becomes an `and` of comparisons that share operands."""
         whole = self._span(meta)
         if len(kids) == 3:
             return t.Compare(whole, str(kids[1]), kids[0], kids[2])

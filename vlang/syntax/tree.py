@@ -239,8 +239,8 @@ class Gather(Statement):
 class Apply(Statement):
     """`apply target op value`, or `apply target op value for domain if cond`, which writes an edge state.
 
-    Two kinds of wrong statements are also parsed as `Apply`, so that the checker can explain them: one without the word
-    `apply`, and a vertex field with a domain.
+    Two kinds of wrong statements are also parsed as `Apply`, so that the checker can explain them: an assignment
+    without the word `apply`, and an assignment to a vertex field with a domain.
 
     Attributes:
         target: the fields that are written.
@@ -248,7 +248,7 @@ class Apply(Statement):
         value: the new value, or the operand of the update.
         keyword: whether the word `apply` is there; if not, this is a mistake.
         domain: the edges whose values are written; None for vertex fields.
-        cond: the condition under which an edge gets a new value; None if all edges of the domain get one.
+        cond: the condition under which an edge gets a new value; None if all edges of the domain get a new value.
     """
 
     target: Target
@@ -263,7 +263,8 @@ class Apply(Statement):
 class Let(Statement):
     """`let name = value`.
 
-    `let (a, b) = value` is parsed as several `let`s: one of the tuple, with the name "a, b", and one of each component.
+    `let (a, b) = value` is parsed as several `let`s: one `let` of the tuple, with the name "a, b", and one `let` of
+    each component.
 
     Attributes:
         name: the name of the value.
@@ -342,7 +343,7 @@ class ForVertices(Statement):
     Attributes:
         name: the name of the variable, a vertex.
         name_span: the place of `name`.
-        set_name: the name of the parameter that lists the vertices, or "vertices" for all.
+        set_name: the name of the parameter that lists the vertices, or "vertices" for all vertices.
         set_span: the place of `set_name`.
         block: the statements.
     """

@@ -1,4 +1,4 @@
-"""Measure grouped gathers, and the programs that need them, on the CPU: each against a sum, a loop or another library.
+"""Compare grouped gathers, and programs that use grouped gathers, with a sum, a loop or another library on the CPU.
 
 Usage: `python benchmarks/cpu/communities/run.py [--quick] [--only grouped] [--rounds 5] [--threads 2]`.
 
@@ -29,8 +29,8 @@ from vlang import Graph
 
 
 def simple(given: Input) -> Graph:
-    """The graph of an input without loops and parallel edges. Among parallel edges, the edge with the least weight is
-    kept.
+    """Return the graph of an input without self-loops and parallel edges. Among parallel edges, the edge with the least
+    weight is kept.
     """
     edges, n = given.graph.edges(), given.graph.n
     low, high = np.minimum(edges.src, edges.dst), np.maximum(edges.src, edges.dst)
@@ -42,7 +42,7 @@ def simple(given: Input) -> Graph:
 
 
 def milliseconds(side: Callable[[], Timed]) -> Callable[[], float]:
-    """One side of a contest, without its result."""
+    """Return a function that runs one side of a contest and returns only the milliseconds."""
     return lambda: side()[0]
 
 

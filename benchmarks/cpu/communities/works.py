@@ -35,7 +35,7 @@ class Contest:
         ours: returns milliseconds and the result.
         other: takes the module of the peer, prepares, and returns a function like `ours`.
         same: compares both results; returns a note for the table. Raises AssertionError if they differ.
-        peer: the package of the other side; "" if it is always there.
+        peer: the package that the other side needs; "" if it needs none.
     """
 
     name: str
@@ -77,7 +77,7 @@ SUMMED = SUMMED.replace("gather y", "gather b").replace("    apply  x", "    app
 
 
 def grouped(graph: Graph, threads: int) -> Iterator[Contest]:
-    """A grouped gather against a sum over the same edges, by the number of labels."""
+    """Compare a grouped gather with a sum over the same edges, for several numbers of labels."""
     rng, n = np.random.default_rng(1), graph.n
     by_group, plain = compile(GROUPED), compile(SUMMED)
     found = load("weighted_cdlp")(graph, iterations=3, threads=threads)["label"]
@@ -90,23 +90,25 @@ def grouped(graph: Graph, threads: int) -> Iterator[Contest]:
 
 
 def _known(call: Callable[[], Timed], module: Any) -> Callable[[], Timed]:
-    """The other side of a work that needs no peer."""
+    """Return `call` as the other side of a work that needs no other package."""
     return call
 
 
 def _no_larger(ours: Result, other: Result) -> str:
-    """The largest sum of a group is at most the sum of the row, as weights are positive."""
+    """Check that the largest sum of a group is at most the sum of its row, since weights are positive."""
     assert (np.asarray(ours["y"])[graph_rows(ours)] <= np.asarray(other["y"])[graph_rows(ours)] * 1.001).all()
     return ""
 
 
 def graph_rows(result: Result) -> NDArray[np.bool_]:
-    """The vertices with edges."""
+    """Return which vertices have edges."""
     return np.asarray(result["y"]) > -np.inf
 
 
 def propagation(graph: Graph, threads: int) -> Iterator[Contest]:
-    """Rounds of label propagation with weights. The rounds of networkit update in place and visit active vertices."""
+    """Compare rounds of label propagation with weights. The rounds of networkit update in place and visit active
+    vertices.
+    """
     program = load("weighted_cdlp")
 
     def networkit(module: Any) -> Callable[[], Timed]:
@@ -141,7 +143,7 @@ def propagation(graph: Graph, threads: int) -> Iterator[Contest]:
 
 
 def louvain(graph: Graph, threads: int) -> Iterator[Contest]:
-    """One level of Louvain."""
+    """Compare one level of Louvain."""
     program = load("louvain")
 
     def networkit(module: Any) -> Callable[[], Timed]:
@@ -162,7 +164,7 @@ def louvain(graph: Graph, threads: int) -> Iterator[Contest]:
 
 
 def boruvka(graph: Graph, threads: int) -> Iterator[Contest]:
-    """A minimum spanning forest."""
+    """Compare minimum spanning forests."""
     program = load("boruvka")
 
     def ours() -> Timed:
@@ -198,7 +200,7 @@ def boruvka(graph: Graph, threads: int) -> Iterator[Contest]:
 
 
 def convolution(graph: Graph, threads: int) -> Iterator[Contest]:
-    """A graph convolution layer of 32 features against SciPy, whose products run on one thread."""
+    """Compare a graph convolution layer of 32 features with SciPy, whose matrix products run on one thread."""
     program, n, rng = load("gcn"), graph.n, np.random.default_rng(1)
     weights = rng.standard_normal((WIDTH, WIDTH)).astype(np.float32)
     x = rng.standard_normal((n, WIDTH)).astype(np.float32)
@@ -225,7 +227,7 @@ def convolution(graph: Graph, threads: int) -> Iterator[Contest]:
 
 
 def networkit_graph(module: Any, graph: Graph, threads: int) -> Any:
-    """The graph with weights, as a graph of networkit."""
+    """Return the graph with its weights as a NetworKit graph."""
     module.setNumberOfThreads(threads)
     edges = graph.edges()
     values = np.asarray(edges.columns["weight"], np.float64)

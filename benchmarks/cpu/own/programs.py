@@ -1,4 +1,5 @@
-"""Programs that no library has. For each of these programs, loops/own.cpp has a function that computes the same values.
+"""Programs that exist in no library. For each of these programs, loops/own.cpp has a function that computes the same
+values.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Compare programs written by a user on the CPU with C++ loops built with -O3 -march=native -fopenmp.
+"""Compare user-written programs on the CPU with C++ loops, which are built with -O3 -march=native -fopenmp.
 
 Usage: `python benchmarks/cpu/own/run.py [--quick] [--only spread] [--graphs kron:20] [--rounds 9] [--threads 2]`.
 

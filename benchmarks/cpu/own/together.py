@@ -1,4 +1,4 @@
-"""Runs of a program by `Program.map`, which share their reads of the edges, and by one call after the other.
+"""Compare runs by `Program.map`, which share reads of the edges, with the same runs by one call after another.
 
 Usage: `python benchmarks/cpu/own/together.py [TURNS] [GRAPH ...]`. Runs of both kinds alternate; the script prints the
 medians of the processor time of one thread, and their ratio. VLANG_DATA is the folder of published graphs (inputs.py).
@@ -42,8 +42,8 @@ def _together(program: Program, graph: Graph, series: Mapping[str, list[Any]]) -
 
 
 def main(turns: int, names: list[str]) -> None:
-    """Print a line for each graph and program. Runs share their reads on every graph, large or small, to show from
-    which size on sharing saves time.
+    """Print a line for each graph and program. The runs of `Program.map` share reads on small graphs, too, to show
+    which graphs are too small to save time.
     """
     together._FEWEST = together._FEWEST_SEARCHED = together._DENSE = 0
     for name in names:

@@ -2,11 +2,11 @@
 
 Usage: `python benchmarks/cpu/single/calls.py [--against DIR] [--repeats 9] [--threads 2]`.
 
-Calls: the median wall time of `program(graph, ...)`, and `Result.seconds`. The wall time may be 10 % and 0.3 ms longer.
-Commands: processor and wall time of `vlang run bfs karate`, and of the same command on an .npz file of 2^20 vertices
-and 33.6 M edges. The command on the .npz file is compared with the time in which one thread reads every byte of the
-file once; the command may take 0.45 s longer. With `--against`, the commands alternate with the commands of another
-checkout.
+For calls, the script prints the median wall time of `program(graph, ...)`, and `Result.seconds`. The wall time may be
+10 % and 0.3 ms longer. For commands, the script prints the processor time and the wall time of `vlang run bfs karate`,
+and of the same command on an .npz file of 2^20 vertices and 33.6 M edges. The command on the .npz file is compared with
+the time in which one thread reads every byte of the file once; the command may take 0.45 s longer. With `--against`,
+the commands alternate with the commands of another checkout.
 """
 
 from __future__ import annotations

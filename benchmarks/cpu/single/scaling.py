@@ -36,7 +36,7 @@ def measure(work: Work, given: Input, references: References, numbers: list[int]
         given: the graph.
         references: the C++ loops.
         numbers: the numbers of threads.
-        rounds: the number of rounds for each.
+        rounds: the number of rounds for each number of threads.
     """
     lines: list[str] = []
     first = (0.0, 0.0)

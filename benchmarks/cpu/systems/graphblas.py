@@ -18,7 +18,7 @@ SWEEPS = 20
 
 
 def calls(given: Input, threads: int) -> Calls:
-    """See `Calls`. Parallel edges become one entry, whose value is their number."""
+    """See `Calls`. Parallel edges become one entry of the matrix, whose value is the number of parallel edges."""
     gb.ss.config["nthreads"] = threads
     n, source = given.graph.n, given.source
     out, pull = (_matrix(given.graph.adjacency(kind), n) for kind in ("out", "in"))

@@ -18,12 +18,12 @@ from vlang.runtime.cluster.shares.merged_ids import merged_ids
 from vlang.runtime.cluster.transports.transport import Transport, summed, texts
 from vlang.runtime.convert.source import Reading
 from vlang.runtime.graph.edges.columns import Column, describe, narrowed_dtype
-from vlang.runtime.graph.edges.edge_list import EdgeList
 from vlang.runtime.graph.edges.ends import Ends, parse_column
 from vlang.runtime.graph.edges.given import named_types
 from vlang.runtime.graph.edges.pool import Workers
-from vlang.runtime.graph.edges.share import Share
-from vlang.runtime.graph.formats.format import ListFormat
+from vlang.runtime.graph.edges.share import SavedShare, Share
+from vlang.runtime.graph.formats.archive import Checked, fits
+from vlang.runtime.graph.formats.format import ListFormat, StoredFormat
 from vlang.runtime.graph.formats.table import recognised
 from vlang.runtime.graph.generators import generate, is_spec
 from vlang.runtime.graph.graph import Graph
@@ -95,7 +95,13 @@ def _read(transport: Transport, spec: str, reading: Reading, threads: int) -> tu
             return _Part(Share(edges, edges.directed, ""), rule or limits), ""
         found = recognised(path)
         if not isinstance(found, ListFormat):
-            return None, "this format has no parts that are read alone"
+            assert isinstance(found, StoredFormat)
+            saved = found.share(path, None if rule else reading.weights, *place)
+            if saved is None:
+                return None, "this file has no parts that are read alone"
+            if reading.directed not in (None, saved.directed) or (reading.symmetrize and saved.directed):
+                return None, "its direction is changed"
+            return _Part(saved, rule), ""
         columns = without_rule(found, reading.columns) if rule else reading.columns
         asked = Asked(None, None if rule else reading.weights, None if columns is None else frozenset(columns),
                       ends=ends, types=named_types(columns))
@@ -103,7 +109,7 @@ def _read(transport: Transport, spec: str, reading: Reading, threads: int) -> tu
             share = found.share(path, asked, workers, *place)
     except VlangError:
         return None, "a part of it cannot be read alone"
-    return (None, "it has too few parts, or is compressed") if share is None else (_Part(share, rule), "")
+    return (None, "it is compressed, or has too few parts") if share is None else (_Part(share, rule), "")
 
 
 def _joined(transport: Transport, spec: str, reading: Reading, part: _Part, threads: int | None) -> Graph | str:
@@ -111,7 +117,10 @@ def _joined(transport: Transport, spec: str, reading: Reading, part: _Part, thre
     """
     share, edges = part.share, part.share.edges
     rows = summed(transport, [len(edges.src)], "the edges of all shares")[0]
-    found = merged_ids(transport, edges.ids)
+    saved = isinstance(share, SavedShare)
+    if isinstance(share, SavedShare) and not _intact(transport, share):
+        return "its checksums do not fit"
+    found = (edges.ids, None) if saved else merged_ids(transport, edges.ids)
     if found is None:
         return "its ids fit no type together"
     ids, places = found
@@ -136,27 +145,46 @@ def _joined(transport: Transport, spec: str, reading: Reading, part: _Part, thre
     if reading.symmetrize and directed:
         notes.append(symmetrized_note(rows))
         directed = False
-    return _stored(transport, spec, read, directed, part.rule, edges, notes, threads)
+    return _stored(transport, spec, read, directed, part, notes, threads)
+
+
+def _intact(transport: Transport, share: SavedShare) -> bool:
+    """Whether the shares of all ranks have the checksums that the file lists."""
+    mine = json.dumps([[one.sum, one.length, one.whole] for one in share.checks])
+    every = [json.loads(text) for text in texts(transport, mine, "the checksums of shares")]
+    return all(fits([Checked(*one) for one in parts]) for parts in zip(*every))
 
 
 def _stored(
-    transport: Transport, spec: str, read: Scanned, directed: bool, rule: tuple[int, int] | None, edges: EdgeList,
-    notes: list[str], threads: int | None,
+    transport: Transport, spec: str, read: Scanned, directed: bool, part: _Part, notes: list[str], threads: int | None
 ) -> Graph:
-    """The graph of the edges that this rank and the other ranks have kept."""
+    """The graph of the edges that this rank and the other ranks have kept.
+
+    Args:
+        transport: the transport of the rank.
+        spec: the file or generator.
+        read: the kept edges of this rank.
+        directed: whether the edges are directed.
+        part: what this rank has read.
+        notes: the notes of the graph.
+        threads: how many threads to use; None for one per processor.
+    """
+    saved = part.share if isinstance(part.share, SavedShare) else None
+    rule = part.rule or (None if saved is None else saved.rule)
     values = dict(read.columns)
     columns = {name: _described(transport, column) for name, column in values.items()}
-    left_out = dict(edges.left_out)
+    left_out = dict(part.share.edges.left_out)
     if rule is not None:
         by = WeightRule(*rule)
         values["weight"], columns["weight"] = by.of_ends(read.source, read.target, directed), by.column
         left_out.pop("weight", None)
-    notes += [] if rule is None else [rule_note(*rule, directed)]
-    listed = Listed(np.ascontiguousarray(read.source), np.ascontiguousarray(read.target), values, not directed)
+    notes += [] if rule is None or (saved and part.rule is None) else [rule_note(*rule, directed)]
+    mirror = not directed and saved is None
+    listed = Listed(np.ascontiguousarray(read.source), np.ascontiguousarray(read.target), values, mirror)
     name = Path(spec).name
     stored: Any = SharedEdges(name, len(read.ids), directed, listed, columns, transport)
     graph = Graph.on_pages(stored, read.ids, notes, left_out, threads)
-    graph._kept = KEPT
+    graph._kept = KEPT if saved is None else ()
     return graph
 
 

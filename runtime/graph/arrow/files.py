@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
 from pathlib import Path
@@ -66,8 +66,9 @@ class FileTable:
         kind: the format of the files.
         schema: the pyarrow schema of the first file. All other files have the same columns, in any order.
         rows: the number of rows; None for Arrow files.
-        groups: the number of row groups of Parquet files; 0 for Arrow files.
-        chosen: the row groups that `batches` reads, counted over all files; None for all.
+        groups: the number of row groups of Parquet files, or of record batches of Arrow files; 0 for Arrow streams,
+            which are read from the beginning.
+        chosen: the groups that `batches` reads, counted over all files; None for all.
         notes: sentences about parts that are not read.
     """
 
@@ -96,16 +97,16 @@ class FileTable:
             schema = first.schema_arrow if kind == PARQUET else first.schema
         check_names(str(path), schema)
         rows = groups = 0
-        for file in files if kind == PARQUET else ():
+        for file in files if kind in (PARQUET, FILE) else ():
             with _named(pa, file, path), _opened(pa, file, kind) as found:
-                rows += found.metadata.num_rows
-                groups += found.metadata.num_row_groups
+                rows += found.metadata.num_rows if kind == PARQUET else 0
+                groups += found.metadata.num_row_groups if kind == PARQUET else found.num_record_batches
         folders = sorted({part for file in files for part in file.parts[:-1] if "=" in part}) if len(files) > 1 else []
         notes = (f"Not read: the values in names of folders, such as {folders[0]}.",) if folders else ()
         return FileTable(str(path), files, kind, schema, rows if kind == PARQUET else None, groups, notes)
 
     def share(self, place: int, parts: int) -> FileTable:
-        """Share number `place` of `parts` of a table of Parquet files, by row groups. `rows` is then unknown."""
+        """Share number `place` of `parts` of a table, in whole groups. `rows` is then unknown."""
         chosen = range(self.groups * place // parts, self.groups * (place + 1) // parts)
         return replace(self, rows=None, chosen=chosen)
 
@@ -120,12 +121,16 @@ class FileTable:
         for path in self.files:
             with _named(pa, path, self.name), _opened(pa, path, self.kind, columns) as file:
                 self._check(path, file.schema_arrow if self.kind == PARQUET else file.schema, columns)
-                if self.kind != PARQUET:
+                if self.kind == STREAM:
                     yield from _of_arrow(file, columns)
                     continue
-                groups = range(before, before + file.metadata.num_row_groups)
+                count = file.metadata.num_row_groups if self.kind == PARQUET else file.num_record_batches
+                groups = range(before, before + count)
                 chosen = [group - before for group in groups if self.chosen is None or group in self.chosen]
-                yield from _of_parquet(file, columns, path, chosen)
+                if self.kind == PARQUET:
+                    yield from _of_parquet(file, columns, path, chosen)
+                else:
+                    yield from _of_arrow(map(file.get_batch, chosen), columns)
                 before = groups.stop
 
     def _check(self, path: Path, schema: Any, columns: Sequence[str]) -> None:
@@ -198,8 +203,7 @@ def _of_parquet(file: Any, columns: Sequence[str], path: Path, groups: Sequence[
         del held
 
 
-def _of_arrow(file: Any, columns: Sequence[str]) -> Iterator[Any]:
-    batches = (file.get_batch(i) for i in range(file.num_record_batches)) if hasattr(file, "get_batch") else file
+def _of_arrow(batches: Iterable[Any], columns: Sequence[str]) -> Iterator[Any]:
     for batch in batches:
         held = _hold(batch.nbytes, "a batch")
         yield batch.select(list(columns))

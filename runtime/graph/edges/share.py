@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from vlang.records import dataclass
 from vlang.runtime.graph.edges.edge_list import EdgeList
 
-__all__ = ["Share"]
+if TYPE_CHECKING:
+    from vlang.runtime.graph.formats.archive import Checked
+
+__all__ = ["SavedShare", "Share"]
 
 
 @dataclass(frozen=True)
@@ -26,3 +31,17 @@ class Share:
     why: str
     doubtful: frozenset[int] = frozenset()
     declared: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class SavedShare(Share):
+    """Consecutive entries of the rows of a graph that was saved. All shares have the ids of the whole graph, and an
+    undirected edge has an entry in each direction.
+
+    Attributes:
+        rule: the limits of the rule that computes the column `weight`; None if there is no rule.
+        checks: the checksum of this part of each array, in the order of the arrays.
+    """
+
+    rule: tuple[int, int] | None = None
+    checks: tuple[Checked, ...] = ()

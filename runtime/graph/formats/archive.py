@@ -7,8 +7,9 @@ import struct
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from math import prod
 from pathlib import Path
 from types import TracebackType
@@ -18,11 +19,12 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from vlang.errors import DiskError, GraphError
+from vlang.records import dataclass
 from vlang.runtime.storage.room import require_room
 from vlang.runtime.threads.processors import available_threads
 from vlang.runtime.threads.workers import on_threads
 
-__all__ = ["Archive"]
+__all__ = ["Archive", "Checked", "fits"]
 
 _PIECE = 1 << 20
 _LARGE = 1 << 22  # bytes from which several threads read an array
@@ -38,6 +40,29 @@ _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError, Synt
            OverflowError, AttributeError, RecursionError, tokenize.TokenError)  # of zipfile and of NumPy's format
 
 Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The checksum of a part of an array.
+
+    Attributes:
+        sum: CRC-32 of the bytes of the part; the first part includes the header of the array.
+        length: the number of these bytes.
+        whole: CRC-32 of the whole array, from the list of the archive.
+    """
+
+    sum: int
+    length: int
+    whole: int
+
+
+def fits(parts: Sequence[Checked]) -> bool:
+    """Whether consecutive parts, which are all parts of an array, have the checksum of the whole array."""
+    total = 0
+    for part in parts:
+        total = _joined(total, part.sum, part.length)
+    return all(part.whole == total for part in parts)
 
 
 class Archive:
@@ -142,37 +167,90 @@ class Archive:
         array = flat.reshape(found[::-1]).T if order else flat.reshape(found)
         return array.astype(dtype.newbyteorder("="), copy=False)
 
+    def stored(self, name: str) -> bool:
+        """Whether the bytes of an array are in the file as they are in memory, so that `part` can read some of them."""
+        if name not in self:
+            return False
+        info = self._members[name]
+        return info.compress_type == zipfile.ZIP_STORED and not info.flag_bits & 1
+
+    def part(self, name: str, kinds: str, place: int, parts: int) -> tuple[Array, Checked]:
+        """Some of the values of a `stored` array of one dimension, and the checksum of their bytes.
+
+        The checksum of the whole array is compared by `fits`, from the checksums of all parts.
+
+        Args:
+            name: the array.
+            kinds: the permitted values of `dtype.kind`, one letter each.
+            place, parts: which part to read: number `place`, from 0, of `parts` equal parts.
+
+        Raises the errors of `array`.
+        """
+        with self._member(name) as file:
+            info = self._members[name]
+            found, _, dtype = _header(file)
+            self._check(name, found, dtype, kinds, (None,))
+            begin = file.tell()
+            if begin + found[0] * dtype.itemsize != info.file_size:
+                raise self._wrong(f"damaged: the array `{name}` has another length than it declares")
+            first, last = (found[0] * i // parts for i in (place, place + 1))
+            require_room((last - first) * dtype.itemsize, f"{self.path}: a part of the array `{name}`")
+            array = np.empty(last - first, dtype)
+            start = self._start(info)
+            sum_ = self._filled(array, start + begin + first * dtype.itemsize)
+            if place == 0:
+                head = os.pread(self._descriptor, begin, start)
+                sum_ = _joined(zlib.crc32(head), sum_, array.nbytes)
+        length = array.nbytes + (begin if place == 0 else 0)
+        return array.astype(dtype.newbyteorder("="), copy=False), Checked(sum_, length, info.CRC)
+
+    @property
+    def _descriptor(self) -> int:
+        assert self._zip.fp is not None
+        number: int = self._zip.fp.fileno()
+        return number
+
+    def _start(self, info: zipfile.ZipInfo) -> int:
+        """The place in the file where the bytes of a member begin. Raises EOFError."""
+        local = os.pread(self._descriptor, _LOCAL, info.header_offset)
+        if len(local) < _LOCAL:
+            raise EOFError("its header is cut off")
+        name, other = struct.unpack("<HH", local[-4:])
+        return info.header_offset + _LOCAL + int(name) + int(other)
+
     def _fill_stored(self, info: zipfile.ZipInfo, begin: int, array: Array) -> None:
         """Fill `array` with the bytes of an uncompressed zip member from byte `begin` on, and check the checksum.
 
-        Several threads read the file. The file is not mapped into memory, because a process dies if another program
-        shortens a file that is mapped. Raises EOFError and BadZipFile, as zipfile does.
+        Raises EOFError and BadZipFile, as zipfile does.
         """
-        assert self._zip.fp is not None
-        file, target = self._zip.fp.fileno(), array.view(np.uint8).data
-        local = os.pread(file, _LOCAL, info.header_offset)
-        if len(local) < _LOCAL:
-            raise EOFError("its header is cut off")
-        start = info.header_offset + _LOCAL + sum(struct.unpack("<HH", local[-4:]))
+        start = self._start(info)
+        head = zlib.crc32(os.pread(self._descriptor, begin, start))
+        if _joined(head, self._filled(array, start + begin), array.nbytes) != info.CRC:
+            raise zipfile.BadZipFile(f"Bad CRC-32 for file {info.filename!r}")
+
+    def _filled(self, array: Array, start: int) -> int:
+        """Fill `array` with the bytes of the file from byte `start` on; returns their checksum. Raises EOFError.
+
+        Several threads read the file. The file is not mapped into memory, because a process dies if another program
+        shortens a file that is mapped.
+        """
+        file, target = self._descriptor, array.view(np.uint8).data
 
         def read(at: int) -> int:
             part = target[at : at + _BLOCK]
             have = 0
             while have < len(part):
-                got = os.preadv(file, [part[have:]], start + begin + at + have)
+                got = os.preadv(file, [part[have:]], start + at + have)
                 if not got:
                     raise EOFError(f"{len(target) - at - have:,} bytes are missing")
                 have += got
             return zlib.crc32(part)
 
         places = range(0, len(target), _BLOCK)
-        total = zlib.crc32(os.pread(file, begin, start))
-        by_block = _power(8 * _BLOCK)
+        total = 0
         for at, sum_ in zip(places, on_threads(available_threads(), read, places)):
-            rest = len(target) - at
-            total = _times(by_block if rest >= _BLOCK else _power(8 * rest), total) ^ sum_
-        if total != info.CRC:
-            raise zipfile.BadZipFile(f"Bad CRC-32 for file {info.filename!r}")
+            total = _joined(total, sum_, min(_BLOCK, len(target) - at))
+        return total
 
     @contextmanager
     def _member(self, name: str) -> Iterator[IO[bytes]]:
@@ -223,11 +301,17 @@ def _times(a: int, b: int) -> int:
     return product
 
 
-def _power(n: int) -> int:
-    """x^n modulo the CRC-32 polynomial.
+def _joined(before: int, sum_: int, length: int) -> int:
+    """The checksum of two byte strings one after the other, from their checksums and the length of the second.
 
     If `b` has n bits, the checksum of `a + b` is x^n times the checksum of `a`, plus the checksum of `b`.
     """
+    return _times(_power(8 * length), before) ^ sum_
+
+
+@cache
+def _power(n: int) -> int:
+    """x^n modulo the CRC-32 polynomial."""
     result, square = 1 << 31, 1 << 30
     while n:
         if n & 1:

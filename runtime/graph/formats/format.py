@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from vlang.runtime.graph.edges.edge_list import EdgeList
     from vlang.runtime.graph.edges.pool import Workers
     from vlang.runtime.graph.edges.shape import Shape
-    from vlang.runtime.graph.edges.share import Share
+    from vlang.runtime.graph.edges.share import SavedShare, Share
     from vlang.runtime.graph.graph import Graph
     from vlang.runtime.graph.read.asked import Asked
     from vlang.runtime.graph.topology.transform import WeightRule
@@ -261,3 +261,12 @@ class StoredFormat(GraphFormat):
         Raises:
             GraphError, DiskError: see `load`.
         """
+
+    def share(self, path: Path, weights: str | None, place: int, parts: int) -> SavedShare | None:
+        """Some of the edges of a file; None if the file is read as a whole. Raises the errors of `load`.
+
+        Args:
+            path, weights: see `load`.
+            place, parts: which share to read: number `place`, from 0, of `parts` equal shares.
+        """
+        return None

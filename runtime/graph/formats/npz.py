@@ -14,6 +14,7 @@ from vlang.runtime.graph.formats.format import Beginning, Empty, StoredEdges, St
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.edges.shape import Shape
+    from vlang.runtime.graph.edges.share import SavedShare
     from vlang.runtime.graph.formats.archive import Archive
     from vlang.runtime.graph.graph import Graph
     from vlang.runtime.graph.read.asked import Asked
@@ -67,6 +68,11 @@ class _Npz(StoredFormat):
         ids = 8 * n if "ids" in heads else 72 * n if "id_ends" in heads else 0
         return Shape(n, m, stored, {**columns, **{name: np.dtype(np.int32) for name in ruled}}, ruled,
                      built=frozenset({kind}), ids=ids, reading=n + 1)
+
+    def share(self, path: Path, weights: str | None, place: int, parts: int) -> SavedShare | None:
+        from vlang.runtime.graph.formats.npz_share import read_npz_share  # start-up
+
+        return read_npz_share(path, weights, place, parts)
 
     def stream(
         self, graph_type: type[Graph], path: Path, weights: str | None, empty: Empty, threads: int

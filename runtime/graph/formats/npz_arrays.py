@@ -37,7 +37,8 @@ from vlang.times import UNITS
 if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["is_own", "load", "matrix_entries", "matrix_note", "own_graph", "save"]
+__all__ = ["COLUMN", "NAMES", "SEAL", "UNIT", "is_own", "load", "matrix_entries", "matrix_note", "own_graph",
+           "own_head", "own_ids", "save", "unfit"]
 
 FORMAT = 1
 COLUMN, NAMES, UNIT, SEAL = "column.", "names.", "unit.", "seal"
@@ -106,6 +107,36 @@ def is_own(archive: Archive) -> bool:
 # ------------------------------------------------------------------ vlang's format
 
 
+class Head(NamedTuple):
+    """What an archive in vlang's format says about its graph; see the beginning of this file.
+
+    `names` has the names of the stored columns.
+    """
+
+    kind: str
+    directed: bool
+    notes: list[str]
+    left_out: dict[str, LeftOut]
+    rule: WeightRule | None
+    names: list[str]
+
+
+def own_head(archive: Archive, path: Path, weights: str | None) -> Head:
+    """Read all of an archive in vlang's format except for vertices and edges. Raises the errors of `load`."""
+    version = archive.number("vlang_graph")
+    if version != FORMAT:
+        raise GraphError(f"{path}: graph format {version}; this version of vlang reads format {FORMAT}")
+    kind, directed = archive.text("kind"), archive.flag("directed")
+    notes = archive.array("notes", "U", (None,), words=True).tolist()
+    listed = archive.array("left_out", "U", (None, 3), words=True).tolist() if "left_out" in archive else []
+    left_out = {name: LeftOut(reason, bool(numbers)) for name, reason, numbers in listed}
+    ends = archive.array("rule", "iu", (2,), words=True).tolist() if "rule" in archive else []
+    rule = WeightRule(*ends) if ends else None
+    names = [name[len(COLUMN) :] for name in archive.names if name.startswith(COLUMN)]
+    check_weights(path, weights, [*names, *(["weight"] if rule else [])], left_out)
+    return Head(kind, directed, notes, left_out, rule, names)
+
+
 def own_graph(
     graph_type: type[Graph], archive: Archive, path: Path, weights: str | None, threads: int | None
 ) -> Graph:
@@ -118,17 +149,7 @@ def own_graph(
         weights: the edge column that becomes `weight`; None if no column was chosen.
         threads: how many threads build adjacency lists; None for one per processor.
     """
-    version = archive.number("vlang_graph")
-    if version != FORMAT:
-        raise GraphError(f"{path}: graph format {version}; this version of vlang reads format {FORMAT}")
-    kind, directed = archive.text("kind"), archive.flag("directed")
-    notes = archive.array("notes", "U", (None,), words=True).tolist()
-    listed = archive.array("left_out", "U", (None, 3), words=True).tolist() if "left_out" in archive else []
-    left_out = {name: LeftOut(reason, bool(numbers)) for name, reason, numbers in listed}
-    ends = archive.array("rule", "iu", (2,), words=True).tolist() if "rule" in archive else []
-    rule = WeightRule(*ends) if ends else None
-    names = [name[len(COLUMN) :] for name in archive.names if name.startswith(COLUMN)]
-    check_weights(path, weights, [*names, *(["weight"] if rule else [])], left_out)
+    kind, directed, notes, left_out, rule, names = own_head(archive, path, weights)
     offsets, targets = archive.array("offsets", "u", (None,)), archive.array("targets", "u", (None,))
     columns = {name: narrowed(name, archive.array(COLUMN + name, "biuf", (len(targets),))) for name in names}
     kinds = _kinds(archive, columns)
@@ -136,11 +157,11 @@ def own_graph(
         columns, rule, left_out = as_weight(columns, str(weights)), None, without_weight(left_out)
         kinds = as_weight(kinds, str(weights))
     rows = Rows(offsets, targets, columns)
-    wrong = _unfit(kind, rows)
+    wrong = unfit(kind, offsets, len(targets), targets)
     if not wrong and not archive.sealed(SEAL):
         wrong = _unsound(rows, directed, threads or available_threads())
     if not wrong:
-        ids = _ids_from_arrays(archive, len(offsets) - 1)
+        ids = own_ids(archive, len(offsets) - 1)
         wrong = "" if ids.consecutive or bool((ids.values[1:] > ids.values[:-1]).all()) else "its ids do not increase"
     if wrong:
         raise GraphError(f"{path}: the arrays of this graph do not fit together: {wrong}; write it again")
@@ -173,17 +194,23 @@ def _kinds(archive: Archive, columns: Mapping[str, Array]) -> dict[str, Kind]:
     return kinds
 
 
-def _unfit(kind: str, rows: Rows) -> str:
-    """The reason why kernels could index outside of the arrays; "" if they cannot."""
-    offsets, targets = rows.offsets, rows.targets
+def unfit(kind: str, offsets: Array, edges: int, targets: Array) -> str:
+    """The reason why kernels could index outside of the arrays; "" if they cannot.
+
+    Args:
+        kind: the kind of the rows.
+        offsets: uint64[n + 1].
+        edges: the number of targets of the graph.
+        targets: some or all targets, uint32.
+    """
     if kind not in ("in", "out"):
         return f"its kind is {kind!r}, not 'in' or 'out'"
     if offsets.dtype != np.uint64 or targets.dtype != np.uint32:
         return f"offsets are {offsets.dtype}, not uint64, or targets {targets.dtype}, not uint32"
     if not 1 <= len(offsets) <= MOST + 1:
         return f"there are {len(offsets):,} offsets, for 0 to {MOST:,} vertices"
-    if int(offsets[0]) != 0 or int(offsets[-1]) != len(targets):
-        return f"offsets go from {offsets[0]:,} to {offsets[-1]:,}, not from 0 to the {len(targets):,} targets"
+    if int(offsets[0]) != 0 or int(offsets[-1]) != edges:
+        return f"offsets go from {offsets[0]:,} to {offsets[-1]:,}, not from 0 to the {edges:,} targets"
     if not bool((offsets[1:] >= offsets[:-1]).all()):
         return "its offsets decrease"
     if len(targets) and int(targets.max()) >= len(offsets) - 1:
@@ -234,7 +261,8 @@ def _ids_to_arrays(ids: VertexIds) -> dict[str, Array]:
     return {"id_bytes": np.frombuffer(b"".join(encoded), dtype=np.uint8), "id_ends": ends}
 
 
-def _ids_from_arrays(archive: Archive, n: int) -> VertexIds:
+def own_ids(archive: Archive, n: int) -> VertexIds:
+    """Read the ids of n vertices from an archive in vlang's format. Raises GraphError."""
     if "id_base" in archive:
         base = archive.number("id_base")
         if base + n > (2**63 if base < 0 else 2**64):

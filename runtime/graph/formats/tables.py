@@ -42,7 +42,7 @@ class _Tables(ListFormat):
         return read_table(_opened(path), asked, workers, space)
 
     def share(self, path: Path, asked: Asked, workers: Workers, place: int, parts: int) -> Share | None:
-        """See `ListFormat.share`. A share has whole row groups of Parquet files."""
+        """See `ListFormat.share`. A share has whole row groups of Parquet, or record batches of Arrow files."""
         from vlang.runtime.graph.formats.table_edges import read_table  # start-up
 
         table = _opened(path)

@@ -146,7 +146,7 @@ def _dangling(path: Path) -> None:
 
 
 def _linked(path: Path) -> None:
-    """Move an entry, and put a symbolic link to the moved file in its place.
+    """Move an entry, and replace the entry with a symbolic link to the moved file.
 
     Through a symbolic link, an entry could be a file of another user.
     """

@@ -107,7 +107,7 @@ def _same(name: str, graph: RefGraph, **options: Any) -> None:
 
 
 def _hub(size: int) -> RefGraph:
-    """A vertex with more edges than a segment, parallel edges and a self-loop."""
+    """Return a graph that has a vertex with more edges than a segment, parallel edges, and a self-loop."""
     edges = [(0, k) for k in range(1, size)] + [(k, 0) for k in range(1, size, 7)] + [(0, 0), (3, 4), (4, 3)]
     return ref_graph(size, edges, directed=False, weight=np.arange(len(edges)) % 7 + 1)
 
@@ -148,7 +148,7 @@ def test_bits_do_not_depend_on_threads_and_pages() -> None:
 
 @pytest.mark.parametrize("name", ["symmetric", "directed", "triangles"])
 def test_a_run_goes_on_from_every_checkpoint(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run in parts of one superstep, each with other threads and pages, has the bits of a run in one piece."""
+    """A run in parts of one superstep, each with other threads and pages, has the same bits as a run without stops."""
     written_at_once(monkeypatch)
     program, graph = _PROGRAMS[name], to_graph(simple_graph(family("rmat", False), False))
     want, part = program(graph), 0
@@ -189,7 +189,6 @@ def test_an_edge_without_an_opposite_edge_is_an_error_with_the_line() -> None:
     ({"cluster": 2}, "run it on one machine: leave out cluster"),
     ({"on_interrupt": "write"}, "partial results have fields of vertices only: leave out on_interrupt"),
     ({"chaos": 7}, "chaos takes the edges of a vertex in another order than their values: leave out chaos"),
-    ({"trap": True}, "trap mode watches fields of vertices only: leave out trap"),
 ])
 def test_other_machines_refuse_edge_states(options: dict[str, Any], why: str) -> None:
     with pytest.raises(BindError) as error:
@@ -210,7 +209,9 @@ def test_page_files_and_changes_refuse_edge_states(tmp_path: Any) -> None:
 
 @pytest.mark.parametrize("name", ["symmetric", "directed", "triangles"])
 def test_the_need_is_what_the_ledger_counts(name: str) -> None:
-    """The arrays of edge states, the opposite edges and the lists of neighbours, up to a tenth."""
+    """The estimated memory of edge states, opposite edges and neighbour lists differs by at most a tenth from the
+    memory that the ledger counts.
+    """
     costs_of(MEASURED_FROM)  # the measurement, done once on a machine, needs memory of its own
     program = _PROGRAMS[name]
     program(vlang.Graph.read("grid:9x9", weights="1..64"), rounds=1)  # compile the kernels

@@ -125,7 +125,7 @@ def test_edge_columns_named_like_options() -> None:
 
 
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The command accepts such names for parameters and fields, and in files that an earlier run wrote."""
+    """The command accepts these names for parameters and fields, and in files that an earlier run wrote."""
     file, edges = tmp_path / "p.vp", tmp_path / "e.csv"
     file.write_text("program class(lambda = 0.5, graph: int, self_ = 1)\nedge n: float\nvertex file: float\n"
                     "vertex import: float = lambda + graph + sum(u.file * n for u -> self)\n")  # fmt: skip

@@ -251,8 +251,8 @@ ROUNDS = {
 
 
 def counts(text: str, device: str = "cpu") -> None:
-    """Compare the rounds of engine and interpreter for a program of ROUNDS: in the result, its history and the
-    progress.
+    """Run a program of ROUNDS, and compare the rounds of the engine with the interpreter. The rounds are in the result,
+    in its history and in the progress reports.
     """
     program = compile("program a(group: vertices)\nvertex x: int = 0\nvertex level: int\n" + text)
     case = Case(family("path"), {"group": [0, 2, 4, 6]}, {"level": np.arange(9)})

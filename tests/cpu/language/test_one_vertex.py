@@ -97,7 +97,9 @@ for v in vertices:
 
 
 def test_values_that_the_loop_does_not_change() -> None:
-    """They are read before the loop, also out of an inner loop, so that the loop keeps its rules."""
+    """Values that the loop does not change are read before the loop, even before an outer loop. The rules for the loop
+    therefore remain granted.
+    """
     assert_both(STEADY, Case(family("path"), {"s": 2, "other": 4}), ways=1)
     loop, _ = compile(STEADY).lower(None).facts.loops.values()
     assert loop.order.granted

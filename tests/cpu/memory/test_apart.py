@@ -34,7 +34,9 @@ SIGNATURE = "void", ("i64*", "i64"), "symbol"
 
 
 def test_a_run_that_compiles_keeps_its_budget(tmp_path: Path) -> None:
-    """The first run of a program, with an empty cache, stays below its budget plus 64 MB: the compiler is apart."""
+    """The first run of a program, with an empty cache, stays below its budget plus 64 MB, since the compiler runs in
+    another process.
+    """
     Graph.read("karate").save(tmp_path / "k.vg")
     (tmp_path / "cache").mkdir(mode=0o700)
     (tmp_path / "p.vp").write_text("program p\n\nvertex ends: int = sum(1 for u -> self)\n", encoding="utf-8")
@@ -66,7 +68,7 @@ def test_a_process_that_has_ended_is_started_again() -> None:
 
 
 def test_no_other_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """If no process can be started, kernels are compiled in this one, with a warning."""
+    """If no other process can be started, kernels are compiled in this process, with a warning."""
     monkeypatch.setattr(objects, "write_entry", lambda *_: None)
     monkeypatch.setattr(objects, "read_entry", lambda *_: None)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "nothing"))

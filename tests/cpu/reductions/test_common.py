@@ -122,7 +122,7 @@ def test_a_larger_graph() -> None:
 
 
 def test_counted_once_a_graph() -> None:
-    """The graph caches the counts. If lists have no loops and parallel edges, they are not copied."""
+    """The graph caches the counts. Neighbour lists without self-loops and parallel edges are not copied."""
     graph = Graph.from_edges([0, 1, 2, 3], [1, 2, 0, 0], directed=False)
     adjacency = graph.adjacency("both")
     assert adjacency.column(COMMON) is adjacency.column(COMMON)

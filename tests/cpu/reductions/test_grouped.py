@@ -122,8 +122,8 @@ def test_the_order_of_rows_changes_nothing() -> None:
 
 
 def test_edges_on_disk(tmp_path: Path) -> None:
-    """With edges on disk, a read of a field of a key is refused with its line. Other programs give the same bits as in
-    memory.
+    """With edges on disk, a read of a field of a key is refused with an error that names the line. Other programs give
+    the same bits as in memory.
     """
     graph, program = to_graph(long_graph()), compile(KEYS.source.replace(" + l.x", ""))
     want = program(graph)
@@ -157,7 +157,7 @@ def test_freedoms() -> None:
 
 
 def test_a_push_of_single_edges_would_be_wrong() -> None:
-    """Two edges with the same key count as two. A push that combines single edges would give 1."""
+    """Two edges with the same key give the count 2. A push that combines single edges would give 1."""
     text = "program p\nvertex c: int = degree\n" \
            "vertex most: int = max(count(true for u) for u -- self by k = u.c, default = 0)\n"
     result = compile(text)(Graph.from_edges([0, 0, 0], [1, 2, 3], directed=False))
@@ -165,7 +165,9 @@ def test_a_push_of_single_edges_would_be_wrong() -> None:
 
 
 def test_weights_are_summed_in_64_bits() -> None:
-    """In 32 bits both sums of either kind would be infinite, and the smaller label would win the tie."""
+    """With 32 bits, the sums of both labels would be infinite for float and for int weights, and the smaller label
+    would win the tie.
+    """
     program = compile("""program p
 edge w: float
 edge k: int

@@ -98,7 +98,7 @@ def test_the_lower_of_two() -> None:
 
 
 def test_ties_none_and_infinity() -> None:
-    """`mode` gives the smallest of the most frequent values. In a tie `none` loses, as under min."""
+    """`mode` gives the smallest of the most frequent values. In a tie, `none` loses, as it does with `min`."""
     graph = Graph.from_edges([1, 2, 3, 4], [0, 0, 0, 0], n=5)
     program = compile("program p\nvertex a: int\nvertex b: vertex\n"
                       "vertex x: int = mode(u.a for u -> self, default = 5)\n"

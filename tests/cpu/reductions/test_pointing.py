@@ -78,7 +78,9 @@ vertex first: vertex = min(v for v in vertices if v.c == self and v.x > 0)
 
 
 def long_case(n: int = 70_000) -> Case:
-    """Return a case with n vertices, 5 / 7 of which point to the same vertex, so that its row has several segments."""
+    """Return a case with n vertices. Of these, 5 / 7 point to the same vertex, so that the row of this vertex has
+    several segments.
+    """
     rng = np.random.default_rng(3)
     c = np.where(rng.random(n) < 5 / 7, 9, rng.integers(-1, n, n))
     return Case(ref_graph(n, [], True), {}, {"c": c, "x": rng.standard_normal(n).astype(np.float32)})

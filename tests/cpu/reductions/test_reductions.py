@@ -141,8 +141,8 @@ OVER = ("sum_s", "min_s", "mean_w", "max_w", "sum_x", "max_x", "mean_h", "min_h"
 
 
 def test_over_vertices() -> None:
-    """Every reduction over vertices is right, with conditions and defaults, in lets, globals and initializers; with
-    VLANG_EXHAUSTIVE, of every type.
+    """Every reduction over vertices is right, with conditions and defaults, in lets, globals and initializers. With
+    VLANG_EXHAUSTIVE, all types are tested.
     """
     kinds = {"i": "i32", "s": "i8", "w": "u64", "x": "f32", "h": "f16", "flag": "bool", "link": "vertex"}
     lets: dict[str, tuple[str, str]] = {}

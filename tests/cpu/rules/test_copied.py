@@ -41,7 +41,9 @@ def test_families(reduction: str, type_: str) -> None:
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_domains(domain: str) -> None:
-    """With a gather over one direction, rule K applies only if the graph is undirected, which is known at run time."""
+    """With a gather over one direction, rule K applies only to undirected graphs. Whether the graph is undirected is
+    known at run time.
+    """
     program = copying("max", "i32", domain)
     for seed, (name, graph) in enumerate(all_families()):
         case = Case(graph, {}, {"x": values("i32", graph.n, np.random.default_rng(seed))})

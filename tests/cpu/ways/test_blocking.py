@@ -113,8 +113,8 @@ def test_blocks_are_made_when_they_pay(
 
 
 def ways(trial: Trial, rows: float, blocks: float, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Return the methods of eight sweeps, one letter each, if a sweep takes `rows` seconds by rows or `blocks` seconds
-    by blocks.
+    """Return the methods that a run chooses for eight sweeps, as one letter per sweep. A sweep takes `rows` seconds by
+    rows, and `blocks` seconds by blocks.
     """
     now = [0.0]
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])

@@ -119,7 +119,7 @@ repeat 2 times:
 
 
 def test_skipping_loses_no_change() -> None:
-    """In a wave along a path few vertices are active at a time, and receivers get each message exactly once."""
+    """In a wave along a path, few vertices are active at the same time, and receivers get each message exactly once."""
     program: Program = load(f"{DESIGN}/php.vp")
     graph = Graph.from_edges(np.arange(2999), np.arange(1, 3000))
     full = program(graph, source=0, research={"mode": "pull"}, tol=1e-4)

@@ -72,8 +72,8 @@ def test_every_way_is_as_pulled(form: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_hub_is_pushed_from_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hub is pushed from in parts. The hubs have slightly more or fewer edges than a part, exactly as many, or a
-    multiple.
+    """A push from a hub is divided into parts. The number of edges of a hub is slightly below or above the size of a
+    part, equal to this size, or a multiple of this size.
     """
     monkeypatch.setattr(cpu_reach, "_NARROW", 0)
     monkeypatch.setattr(ReachLoop, "_should_look", lambda _: False)
@@ -86,7 +86,7 @@ def test_a_hub_is_pushed_from_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_nobody_left_is_not_looked_for() -> None:
-    """If a scan leaves no reachable vertex, the last superstep traverses no edges."""
+    """If a scan has reached every reachable vertex, the last superstep traverses no edges."""
     got = program("one source")(Graph.read("uniform:14"), threads=1)
     assert got.history[-1].mode == "early-exit pull"
     assert (got.history[-1].active, got.history[-1].edges) == (0, 0)

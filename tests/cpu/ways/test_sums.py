@@ -217,7 +217,7 @@ def test_as_many_supersteps_as_asked() -> None:
 
 
 def test_supersteps_that_repeat_are_found() -> None:
-    """The engine detects that supersteps repeat. Around a ring of odd length a change circulates forever, and its sign
+    """The engine detects that supersteps repeat. On a ring of odd length, a change circulates forever, and its sign
     changes in each round.
     """
     text = PATHS.replace("1 if indegree == 0 else 0", "0").replace("program paths", "program p(s: vertex)").replace(

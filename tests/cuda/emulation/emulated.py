@@ -375,7 +375,9 @@ class EmulatedDevice:
         return end.passed - start.passed
 
     def queue(self) -> int:
-        """End all queued work, because another library works at once; returns a handle that is not used."""
+        """Complete all queued work, because another library would run its work immediately. Return a handle that is not
+        used.
+        """
         self.drain()
         return 0
 

@@ -1,4 +1,5 @@
-"""Memory between fences: inaccessible pages precede and follow the memory, and garbage fills the rest of its own pages.
+"""Memory between fences: inaccessible pages precede and follow the memory, and garbage fills the rest of the first and
+the last page.
 """
 
 from __future__ import annotations

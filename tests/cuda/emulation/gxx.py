@@ -94,7 +94,7 @@ def place_of_cache() -> Path:
 
 
 def _build(sources: Mapping[str, str], arguments: Sequence[str], suffix: str) -> Path:
-    """Return the file that g++ makes of sources (name -> text) and arguments. The file is cached by sources and
+    """Return the file that g++ builds from sources (name -> text) and arguments. The file is cached by sources and
     arguments.
     """
     key = hashlib.sha256(repr((sorted(sources.items()), list(arguments), suffix)).encode()).hexdigest()[:32]

@@ -274,8 +274,8 @@ def test_copies_outside_of_memory(device: EmulatedDevice) -> None:
 
 
 def _two_streams(seed: int, waits: bool) -> bool:
-    """Queue a copy in one stream and a kernel that reads the copied data in another. Return whether the copy was done
-    first.
+    """Queue a copy in one stream, and queue a kernel in another stream. The kernel reads the copied data. Return
+    whether the copy was done first.
     """
     device = EmulatedDevice(seed=seed)
     kernel = device.load(TYPES, entries())["add_one"]

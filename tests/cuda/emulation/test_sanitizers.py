@@ -1,9 +1,9 @@
 """Generated kernels run without reports under the address, undefined-behaviour and thread sanitizers. The sanitizers
 must first find planted bugs.
 
-For the thread sanitizer, only __syncthreads, __syncwarp and fences order the accesses of lanes; votes and shuffles
-order no memory. Two lanes that access a word without a barrier or fence between the accesses have a race if one of them
-writes, unless both use atomic operations or `volatile`.
+For the thread sanitizer, only __syncthreads, __syncwarp and fences order the accesses of lanes; votes and shuffles do
+not. Two lanes have a race if they access the same word, if no barrier or fence is between the accesses, and if one lane
+writes. Two atomic operations or two `volatile` accesses are no race.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The choice of the kernel for a page and of the number of cell copies for a shard, and how a device's timings change
-both.
+"""Two choices: the kernel for a page, and the number of cell copies for a shard. The timings of a device change both
+choices.
 """
 
 from __future__ import annotations
@@ -91,7 +91,9 @@ def test_density_decides() -> None:
 
 
 def test_the_hybrid_by_density() -> None:
-    """Each page has a thread or a warp for a vertex, the two kernels of the paper, even if another kernel is faster."""
+    """Each page uses one of the two kernels of the paper, with a thread or a warp per vertex, even if another kernel is
+    faster.
+    """
     pages = [rows_of(np.full(1 << 14, degree)) for degree in (1, 4, 64, 512)]
     chosen = [one.name for one in choose_kernels(FLOAT_SUM, pages, "density", deterministic=True)]
     assert chosen == ["thread", "thread", "virtual-warp-32", "virtual-warp-32"]

@@ -229,8 +229,8 @@ def test_graphs_without_edges(kernel: Kernel) -> None:
 
 
 def test_rows_that_only_just_fit() -> None:
-    """Results are right for row blocks of extreme shapes: they begin with empty rows, end in a row of any length, or
-    hold two rows that need a whole block each.
+    """Results are right for row blocks of extreme shapes: blocks that begin with empty rows, blocks that end in a row
+    of any length, and blocks of two rows that need a whole block each.
     """
     for number, degrees in enumerate((
         [0] * 2047 + [1024], [2047, 16384], [1500, 400, 16384], [1200, 847, 1025], [16384, 16384], [2046, 1, 1024],
@@ -244,7 +244,8 @@ def test_rows_that_only_just_fit() -> None:
 
 @pytest.mark.parametrize("replicas", REPLICAS)
 def test_lanes_update_different_copies(replicas: int) -> None:
-    """Neighbouring edges are joined to different copies. All copies are used if a vertex has at least that many edges.
+    """Neighbouring edges are joined to different copies. All copies are used if a vertex has at least as many edges as
+    there are copies.
     """
     rows = mixed(np.random.default_rng(SEED), 200, hub=True)
     state = state_of("least", np.random.default_rng(SEED), rows)

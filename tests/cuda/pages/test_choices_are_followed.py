@@ -24,7 +24,7 @@ pytestmark = needs_compiler
 
 
 class Noted(Topology):
-    """A topology that records for each page the stream that processed it, and whether the page was copied for this."""
+    """A topology that records for each page the stream that processed it, and whether the page was copied."""
 
     seen: ClassVar[list[tuple[int, bool]]] = []
 

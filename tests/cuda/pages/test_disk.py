@@ -181,7 +181,7 @@ def run_file(file: Path, name: str = "pagerank", memory: str | None = "450K", gp
 
 
 def test_a_file_within_both_budgets(path: Path) -> None:
-    """A file is streamed although host and device memory are both far smaller than its edges. The ledger refuses
+    """A file is streamed although its edges are far larger than host memory and device memory. The ledger refuses
     nothing.
     """
     want = program("pagerank")(Graph.read(path), max_rounds=2)

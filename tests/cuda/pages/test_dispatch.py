@@ -49,7 +49,9 @@ def assert_same(first: Result, again: Result) -> None:
 @needs_compiler
 @pytest.mark.parametrize(("name", "graph"), CASES)
 def test_results(name: str, graph: str) -> None:
-    """Results are right for every split: rows of long vertices, and counts of changed vertices, from both devices."""
+    """Results are right for every split of the pages. Both devices contribute to long vertices and to the counts of
+    changed vertices.
+    """
     options = streamed(name, graph)
     for asked in ("1/2", "1/1", "0/3", "alpha"):
         result = run(name, graph, dispatch=asked, **options)
@@ -84,8 +86,8 @@ def test_every_program(name: str) -> None:
 
 @needs_compiler
 def test_a_recorded_split_repeats_the_bits() -> None:
-    """Where floats are added, alpha chooses one split for the run. The split in the notes gives the same bits, whatever
-    the speeds are then.
+    """If a pass adds floats, alpha chooses one split for the whole run. A later run with the split in the notes gives
+    the same bits, even if the devices have other speeds.
     """
     options = streamed("pagerank", "long")
     first = run("pagerank", "long", dispatch="alpha", **options)
@@ -98,7 +100,7 @@ def test_a_recorded_split_repeats_the_bits() -> None:
 
 @needs_compiler
 def test_what_the_gpu_runs_alone() -> None:
-    """Notes say why the CPU took no pages, and a policy says the same."""
+    """Notes give the reason why the CPU took no pages. The notes are the same if a policy chooses the dispatch."""
     resident = run("pagerank", "skewed", policy="garaph")
     assert any("the GPU ran pass s1 alone: all of its edges are on the GPU" in note for note in resident.notes)
     once = run("sssp", "skewed", dispatch="1/2", **streamed("sssp", "skewed"))
@@ -130,7 +132,9 @@ def test_units_begin_between_two_vertices() -> None:
 
 
 def test_the_deque() -> None:
-    """The GPU takes units in its order of pages, the CPU from the end of this order, and each unit is taken once."""
+    """The GPU takes units in its order of pages. The CPU takes units from the end of this order. Each unit is taken
+    once.
+    """
     order = [6, 7, 0, 1, 2, 3, 4, 5]
     pages = PageDeque(UNITS, order, None)
     assert pages.front() == UNITS[3]

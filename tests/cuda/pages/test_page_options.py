@@ -140,7 +140,9 @@ def test_pages_in_an_order(order: str, noted: list[int], monkeypatch: pytest.Mon
 
 @needs_compiler
 def test_a_page_on_the_device_is_processed_twice() -> None:
-    """On a path, one round over each page carries a distance over one edge, and two rounds carry it over two."""
+    """On a path, one round over each page moves a distance along one edge, and two rounds move the distance along two
+    edges.
+    """
     graph, rounds, pages = Graph.read("path:200,weights=1..9"), [], []
     options = {"page_size": PAGE, "mode": "push", "transfer": "pages", "gpu_memory": 158_500}
     for loaded in ("once", "twice"):

@@ -361,7 +361,7 @@ def test_the_published_choice() -> None:
 # ------------------------------------------------------------------------------------------------------------ order
 @needs_compiler
 def test_work_of_the_caller_comes_before_and_after(seed: int) -> None:
-    """A pass starts after the earlier work of the caller's stream, and ends before its later work."""
+    """A pass starts after the earlier work of the caller's stream, and ends before the later work of this stream."""
     visits = Visits(EmulatedDevice(seed), adjacency_of(hub_graph(np.random.default_rng(seed), hubs=())))
     topology = streamed(visits, 3, streams=3)
     for _ in range(5):  # clearing is queued on the default stream, and reading waits for that stream only

@@ -145,8 +145,8 @@ def from_file(path: Path, memory: str | None, gpu_memory: int | None, **options:
 
 
 def test_a_state_file(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Under both budgets the arrays are in a file. A run that stopped goes on from its checkpoint, with fewer windows,
-    to the same bits.
+    """Under both budgets the arrays are in a file. A stopped run resumes from its checkpoint with fewer windows, and
+    its result has the same bits.
     """
     want, _ = from_file(path, None, None)
     found, counted = from_file(path, "1300K", 640_000)

@@ -37,7 +37,7 @@ def _same(result: Result, want: Result) -> None:
 
 @pytest.mark.parametrize("case", [case for case in _RUNS if case not in _LONG])
 def test_a_run_stopped_again_and_again(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every part saves before each superstep, and stops at a random one."""
+    """Every part saves a checkpoint before each superstep, and stops at a random superstep."""
     seed = random.randrange(1 << 30)
     print(f"seed {seed}")
     draw, program = random.Random(seed), program_of(case)

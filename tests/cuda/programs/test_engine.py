@@ -117,7 +117,8 @@ def test_budgets(name: str) -> None:
 
 @pytest.mark.parametrize("name", sampled(["pagerank", "sssp", "bfs_tree", "katz"], ["pagerank", "sssp"]))
 def test_the_same_bits_for_every_cut(name: str) -> None:
-    """With deterministic kernels, page size, number of streams and order of lanes change no bit."""
+    """With deterministic kernels, the bits do not depend on the page size, the number of streams or the order of lanes.
+    """
     first = run(name, "skewed", deterministic=True, max_rounds=6)
     for seed, kernel in enumerate(KERNELS[1:9]):
         cut: Way = {"page_size": PAGES[seed % 5], "streams": STREAMS[seed % 3]}

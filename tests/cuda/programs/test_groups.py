@@ -94,7 +94,7 @@ def test_keys_that_are_names_and_dates() -> None:
 
 def test_a_loop_that_skipped_vertices_would_be_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     """All vertices read `x` of vertex 3, the key of their groups, but no edge notifies them of a change. If rule N is
-    forced, they keep the value of the first superstep.
+    forced, the vertices keep the value of the first superstep.
     """
     text = """program far(last: vertex)
 vertex c: vertex = last

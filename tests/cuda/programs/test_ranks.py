@@ -68,7 +68,7 @@ def test_the_same_bits_as_on_one_gpu() -> None:
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    """NCCL's functions for threads of this process."""
+    """Emulate NCCL's functions for threads of this process."""
     target = tmp_path_factory.mktemp("nccl") / "libnccl.so.2"
     source = Path(__file__).parents[1] / "emulation" / "nccl.cpp"
     subprocess.run(["g++", "-shared", "-fPIC", "-std=c++17", "-pthread", "-o", str(target), str(source)], check=True)
@@ -79,7 +79,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
 
 @pytest.mark.parametrize(("name", "graph"), [("pagerank", "wide"), ("hits", "skewed"), ("bfs", "messy")])
 def test_from_gpu_to_gpu(name: str, graph: str, library: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By NCCL, values are sent without the hosts, and the result has the same bits."""
+    """With NCCL, values are sent without the hosts, and the result has the same bits."""
     limit = {"max_rounds": 3} if name in APPROXIMATE else {}
     want = on_ranks(name, graph, 3, deterministic=True, **limit)
     monkeypatch.setattr(nccl, "nccl", lambda: library)

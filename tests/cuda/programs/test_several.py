@@ -77,7 +77,7 @@ def assert_same(first: Result, again: Result) -> None:
 @pytest.mark.parametrize("name", APPROXIMATE)
 def test_the_same_bits_as_on_one_gpu(name: str) -> None:
     """The bits are the same as on one GPU, although a range of vertices may end inside a block of a reduction. The
-    order within strips of a warp, long rows and sums does not change.
+    order of edges does not change within the strips of a warp, within long rows and within sums.
     """
     for graph, kernel, device in (("wide", "auto", THREE), ("skewed", "warp-segmentation", TWO), ("long", "auto", TWO)):
         asked: dict[str, Any] = {"deterministic": True, "max_rounds": 3, "kernel": kernel, "mode": "pull"}
@@ -94,8 +94,8 @@ def test_sweeps_scratch_and_both_directions(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "graph"), [("sssp", "sparse"), ("bfs", "wide")])
 def test_what_exchanges_send(name: str, graph: str) -> None:
-    """Vertex refinement (vr) sends the same values as ms, except values that did not change. All exchanges give the
-    same bits.
+    """The exchange vr (vertex refinement) sends the same values as the exchange ms, except values that did not change.
+    All exchanges give the same bits.
     """
     asked: dict[str, Any] = {"deterministic": True, "device": TWO, "max_rounds": 6, "mode": "pull"}
     all_, subset, refined = (run(name, graph, exchange=one, **asked) for one in ("all", "ms", "vr"))
@@ -111,8 +111,8 @@ def test_what_exchanges_send(name: str, graph: str) -> None:
 
 
 def test_state_of_all_vertices_on_each_gpu() -> None:
-    """Under strategy p, each GPU is sent the values of all vertices of the other GPUs. Under strategy s, it is sent
-    only the values of neighbours. The bits are the same, and loops over frontiers are right, too.
+    """Under strategy p, each GPU is sent the values of all vertices of the other GPUs. Under strategy s, each GPU is
+    sent only the values of neighbours. The bits are the same, and loops over frontiers are right, too.
     """
     asked: dict[str, Any] = {"deterministic": True, "device": THREE, "exchange": "ms", "mode": "pull"}
     cut, whole, all_ = (run("pagerank", "sparse", **{**asked, **more}) for more in
@@ -134,7 +134,8 @@ def test_refined_values_are_sent_in_the_form_of_fewest_bytes() -> None:
 
 
 def test_direct_copies_decide_the_exchange() -> None:
-    """Vertex refinement is chosen if copies go through host memory, and ms if they are direct."""
+    """Vertex refinement is chosen if copies go through host memory, and the exchange ms is chosen if copies are direct.
+    """
     direct, staged = (run("sssp", "sparse", device=TWO, unified=unified) for unified in (True, False))
     assert "exchange ms: all GPUs reach each other" in direct.device_reason
     assert "exchange vr: copies between some GPUs go through host memory" in staged.device_reason
@@ -174,8 +175,8 @@ def test_mode_and_memory_decide_on_frontiers() -> None:
 
 
 def test_a_bound_of_priorities_for_all_gpus() -> None:
-    """The first step of the bound is the mean increase. Steps double while supersteps have few edges, and every step
-    increases the bound.
+    """The first step of a priority bound is the mean increase. Steps double while supersteps have few edges, and every
+    step increases the bound.
     """
     shared = SharedBound()
     shared.lift(3.0, 2.5)

@@ -255,7 +255,7 @@ def test_what_is_clear_makes_no_warning(text: str, tmp_path: Path) -> None:
 def test_a_text_under_the_name_of_another_format(suffix: str, tmp_path: Path) -> None:
     """A text whose name ends like another format gives a warning.
 
-    An earlier version read such files as edges with a mere note, so that the words of a broken page file became
+    An earlier version read these texts as edges and only printed a note, so that the words of a broken page file became
     vertices.
     """
     clause = f"the name ends in {suffix}, as if the file were "

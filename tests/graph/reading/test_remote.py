@@ -85,7 +85,9 @@ def test_refused_urls(url: str, message: str, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_refusal_is_no_missing_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`glob` of fsspec hides a refusal, and gcsfs replaces the error of a missing file."""
+    """If a server refuses access, the message says so, although `glob` of fsspec hides the refusal. A missing file is
+    reported as missing, although gcsfs replaces the error.
+    """
     def refused(*_: object) -> None:
         raise OSError("Forbidden: b/parts\nAnonymous caller does not have storage.objects.list access")
 

@@ -144,7 +144,7 @@ class Free(_Machine):
         self.resting: Mapping[str, bool] = {}  # fields, each with the value at which a vertex skips the current gather
 
     def block(self, block: t.Block, selected: Array, env: Env) -> Env:
-        """Run a block. If it is the block of a loop for which a test chose a way, this way runs the block."""
+        """Run a block. If a test chose a way for the loop of this block, this way runs the block."""
         loop = self._loops.get(id(block))
         way = None if loop is None else self._ways.get(loop.span.line)
         if loop is None or way is None or not len(selected):
@@ -173,7 +173,7 @@ class Free(_Machine):
         return self.evaluator.frames[-1]
 
     def named(self, name: str) -> str:
-        """Return the name in the text of a field that the facts name."""
+        """Return the name that a field of the facts has in the text of the program."""
         return self._names.get(name, name)
 
     def stores(self, env: Env) -> dict[str, Store]:

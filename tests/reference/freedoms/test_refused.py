@@ -267,7 +267,7 @@ def test_every_rule_has_a_refusal() -> None:
 
 
 def test_ways_that_are_granted_change_nothing_in_the_same_texts() -> None:
-    """If the violated condition of one of these programs is repaired, the results are the same."""
+    """If one of these programs is changed so that it meets the condition, the results are the same."""
     mended = _COLOUR.format(priority="degree // 3", tie=", u", own=", self")
     facts = facts_of(mended)
     for seed in range(20):

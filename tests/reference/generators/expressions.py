@@ -1,7 +1,7 @@
 """Random typed expressions as text, correct by construction, for `programs`.
 
 The kinds "int", "i64", "u8", "bool" and "vertex" are exact in any order of evaluation. "float" holds small multiples of
-1/4, so that sums and comparisons are exact in f32, too. "dist" is a float that may be inf; such values are only
+1/4, so that sums and comparisons are exact in f32, too. "dist" is a float that may be inf; values of this kind are only
 compared, minimised and added. "real" may be rounded (roots, quotients) and is never compared.
 """
 

@@ -17,7 +17,7 @@ _FORMS = ("where", "repeat", "range", "set", "sweep")
 
 
 class Nested(Writer):
-    """A writer of blocks. Fields of kind "real" may be rounded, so blocks do not write them."""
+    """A writer of blocks. Fields of kind "real" may be rounded, so that blocks do not write these fields."""
 
     def loop_scope(self) -> Scope:
         scope = super().loop_scope()

@@ -2,7 +2,7 @@
 
 All values are exact except the values of fields of kind "real", which no condition reads. Exact results are therefore
 compared bit by bit, and results of kind "real" with a tolerance. Floats stay small multiples of 1/4 because every
-`apply` rounds them down.
+`apply` rounds floats down.
 """
 
 from __future__ import annotations
@@ -197,7 +197,8 @@ class Writer:
         return self.reduction(kind, self.over_vertices(), "v in vertices", test)
 
     def overall(self, kind: str) -> str:
-        """Return a reduction over vertices. The kind is i64, bool or float, since integer sums over vertices are wide.
+        """Return a reduction over vertices. The kind is i64, bool or float, since integer sums over vertices have 64
+        bits.
         """
         return self.reduction(kind, self.over_vertices(), "v in vertices")
 
@@ -269,7 +270,7 @@ class Writer:
         return replace(self.scope, loop=True, changed=True)
 
     def stepping(self) -> None:
-        """Write a loop with any body: counted, with `at most`, or with `until` and `at most`."""
+        """Write a loop with any body. The loop has a count, `at most`, or both `until` and `at most`."""
         e = self.e
         count = e.number(1, 4)
         form = e.pick(["times", "most", "until"])

@@ -86,7 +86,8 @@ def _best_first(graph: RefGraph, source: int, start: float, extend: Callable[[fl
         graph: The graph.
         source: The first vertex.
         start: The value of the first vertex.
-        extend: The value at the end of an edge, from the value at its start and the number of the edge.
+        extend: A function that computes the value at the end of an edge. Its arguments are the value at the start of
+            the edge, and the number of the edge.
         sign: 1 if smaller values are better, -1 if larger values are better.
     """
     best = np.full(graph.n, np.inf * sign if sign > 0 else 0.0)
@@ -116,7 +117,7 @@ def _matrix(graph: RefGraph, values: Array) -> Array:
 
 
 def _tree(graph: RefGraph, source: int, value: Array, parent: Array, length: Array, exact: bool) -> None:
-    """Assert that each parent is on a shortest path, and, if `exact`, is the smallest such vertex.
+    """Assert that each parent is on a shortest path, and, if `exact`, is the smallest vertex on a shortest path.
 
     Args:
         graph: The graph.
@@ -307,7 +308,9 @@ def verify_circuit(graph: RefGraph, params: Params, result: Result) -> None:
 def _stepwise(
     graph: RefGraph, start: Array, step: Callable[[Array], Array], tol: float, rounds: int = 100_000
 ) -> Array:
-    """Repeat a step in f64 until the value of no vertex differs by more than `tol` from the value that it last sent."""
+    """Repeat a step in f64 until the value of every vertex differs by at most `tol` from the value that the vertex last
+    sent.
+    """
     x = start.astype(np.float64)
     sent, active = np.zeros_like(x), np.ones(len(x), np.bool_)
     for _ in range(rounds):
@@ -320,8 +323,8 @@ def _stepwise(
 
 
 def verify_heat(graph: RefGraph, params: Params, result: Result, start: Array | None = None) -> None:
-    """Check that `q` has converged: the net flow into every vertex is within the tolerance. With `start`, also check
-    the state.
+    """Check that `q` has converged: the net flow into every vertex is within the tolerance. If `start` is given, also
+    check the state.
     """
     tol, coeff = float(params.get("tol", 0.01)), _column(graph, "coeff", 0.1)
     n = graph.n

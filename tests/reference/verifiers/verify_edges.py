@@ -92,7 +92,7 @@ def verify_influence(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_matching(graph: RefGraph, params: Params, result: Result) -> None:
-    """Check that every edge has an end in a matched pair that weighs no less.
+    """Check that every edge has an end in a matched pair whose weight is at least the weight of the edge.
 
     A matching with this property is maximal, and has at least half of the largest possible weight.
     """

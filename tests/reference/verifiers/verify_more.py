@@ -198,8 +198,8 @@ def verify_walks(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_core(graph: RefGraph, params: Params, result: Result) -> None:
-    """Compare with the removal of vertices of least degree, one at a time. A core number is the largest degree removed
-    so far.
+    """Compare with the removal of vertices of least degree, one at a time. The core number of a vertex is the largest
+    degree of the vertices removed so far, including this vertex.
     """
     ends = _ends(graph)
     left, core, k = set(range(graph.n)), np.zeros(graph.n), 0.0

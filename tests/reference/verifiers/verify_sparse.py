@@ -1,9 +1,9 @@
-"""Verifiers of the programs of the standard library for graphs of thousands to hundred thousands of vertices.
+"""Verifiers of the programs of the standard library for graphs of a thousand to several hundred thousand vertices.
 
 The verifiers make the same checks as `verify` and `verify_more`, with other algorithms: sparse algebra and searches of
 SciPy, algorithms of NetworkX, fixed points in 64 bits, or the property that defines the result. Linear-time verifiers
 of `verify` and `verify_more` are used unchanged. Parallel edges count with their multiplicity. The programs triangles
-and lcc, which are defined on simple undirected graphs, are verified only on such graphs.
+and lcc, which are defined on simple undirected graphs, are verified only on simple undirected graphs.
 """
 
 from __future__ import annotations
@@ -119,8 +119,8 @@ def _mixed(n: int) -> Array:
 
 
 def _counters(n: int) -> Array:
-    """Return the 64 registers of each vertex. Six bits of the hash select a register, and the zeros after them give its
-    value.
+    """Return the 64 registers of each vertex. Six bits of the hash select a register, and the number of zeros after
+    these bits gives the value of the register.
     """
     unit, mixed = np.zeros((n, 64), np.uint8), _mixed(n)
     rest = mixed >> np.uint64(6)
@@ -248,8 +248,8 @@ def _best(graph: RefGraph, score: Array, found: Array, chosen: Array) -> None:
 
 
 def verify_core(graph: RefGraph, params: Params, result: Result) -> None:
-    """Compare with the removal of vertices of least degree, one at a time. A core number is the largest degree removed
-    so far.
+    """Compare with the removal of vertices of least degree, one at a time. The core number of a vertex is the largest
+    degree of the vertices removed so far, including this vertex.
     """
     ends, degree, k = ends_of(graph), graph.degree.tolist(), 0
     near, times, row = ends.indices.tolist(), ends.data.astype(np.int64).tolist(), ends.indptr.tolist()

@@ -1,5 +1,5 @@
-"""Finds the options of a run among the arguments of a call, reads each option by the rule for its kind, and checks them
-all.
+"""Finds the options of a run among the arguments of a call, reads each option by the rule for its kind, and checks the
+options.
 
 A program's parameters and fields take precedence: an argument with such a name is bound to them, and an option of that
 name must be given in `options`. Every other argument is an everyday option, `research` or `options`.
@@ -33,7 +33,7 @@ _seen: dict[tuple[tuple[str, type, Any], ...], Options] = {}
 def bind_options(
     program: Program, arguments: Mapping[str, Any], options: Options | Mapping[str, Any] | None = None
 ) -> tuple[Options, dict[str, Any]]:
-    """The options of a call, and its other arguments: parameters and fields of the program.
+    """Return the options of a call, and the remaining arguments: parameters and fields of the program.
 
     Args:
         program: its parameter and field names take precedence over option names.
@@ -60,7 +60,7 @@ def bind_options(
 def check_options(given: Mapping[str, Any]) -> Options:
     """Read options given by name, and check them against each other. Raises BindError.
 
-    Options that were given before are not read again: on a small graph that takes as long as a superstep.
+    The result for the same options is cached, since reading options takes as long as a superstep on a small graph.
     """
     key = tuple((name, type(value), value) for name, value in given.items())
     if not all(kind in _PLAIN for _, kind, _ in key):
@@ -90,7 +90,7 @@ def read_option(name: str, value: Any) -> Any:
 
 
 def shadowed_note(program: Program) -> str:
-    """A line that lists the options hidden by a program's own names; "" if there are none."""
+    """Return a line that lists the options hidden by names of the program; "" if no option is hidden."""
     taken = [name for name in (*EVERYDAY, *_DOORS) if name in _own_names(program)]
     if not taken:
         return ""

@@ -29,8 +29,7 @@ def in_vertex_order(name: str, graph: Graph, value: Any, vector: bool) -> Array:
     """An argument as an array with one row per vertex. A value without labels keeps its order.
 
     Labels are vertex ids. Raises BindError unless the labels are exactly the graph's ids, each once. A default index
-    (0, 1, 2, ...) on a graph with other ids is an error too, since the caller may have listed the values in the order
-    of vertices.
+    (0, 1, 2, ...) on a graph with other ids is an error too, since the values may be in the order of vertices.
 
     Args:
         name: The field, for messages.
@@ -58,12 +57,12 @@ def in_vertex_order(name: str, graph: Graph, value: Any, vector: bool) -> Array:
 
 
 def _default(index: Any) -> bool:
-    """Whether an index is the default index of pandas, 0, 1, 2, ...."""
+    """Return whether an index is the default index of pandas, 0, 1, 2, ...."""
     return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
 
 
 def _array(name: str, values: Any) -> Array:
-    """Values as an array. A list whose rows differ in length gives an array of objects.
+    """Values as an array. A list of rows of different lengths becomes an array of objects.
 
     Raises GraphError for masked values.
     """

@@ -1,9 +1,8 @@
 """Binds categories and times: makes one list of category names for a run, and replaces names by positions in it.
 
-The list has the names in all columns and arguments of type `category`, and the names in the program text that the
-program stores or orders. The list is sorted by code point, and a category is stored as the position of its name. A name
-that the program only compares by `==` and `!=` may be missing in the list: then no value equals the name, and a warning
-says so.
+The list contains the names in all columns and arguments of type `category`, and every name that the program stores or
+orders. The list is sorted by code point, and a category is stored as the position of its name. A name that the program
+only compares by `==` and `!=` may be missing in the list. Then no value equals the name, and the run gives a warning.
 """
 
 from __future__ import annotations
@@ -72,7 +71,7 @@ def name_run(
         program: the IR.
         graph: the graph of the run.
         scalars: the bound parameters; a category is a text.
-        fields: the bound vertex fields; one of type `category` is a `Coded`.
+        fields: the bound vertex fields; a field of type `category` is a `Coded`.
         names: the names of an earlier run, which must include all names of this run; None for a new run.
 
     Raises:
@@ -194,7 +193,7 @@ def time_value(name: str, type_: Scalar, value: Any) -> int | float:
         value: a text, a date or datetime (without a zone in UTC), a datetime64, or a number of units.
 
     Raises:
-        BindError: the value is no time, or needs a finer unit.
+        BindError: the value is not a time, or is not a whole number of units.
     """
     if isinstance(value, np.datetime64):
         never = np.isnat(value)

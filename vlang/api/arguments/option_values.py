@@ -143,7 +143,7 @@ def _trace(option: Option, value: Any) -> str:
 
 
 def _is_text(path: str) -> bool:
-    """Whether the characters of a path can be encoded in the encoding of the file system."""
+    """Return whether the characters of a path can be encoded in the encoding of the file system."""
     try:
         os.fsencode(path)
     except UnicodeEncodeError:

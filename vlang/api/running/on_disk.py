@@ -28,7 +28,7 @@ __all__ = ["keys_read", "placed", "whole_lists"]
 
 
 def whole_lists(program: Program) -> int | None:
-    """The line of the first call that reads the neighbour lists of two vertices at once; None if there is none."""
+    """Return the line of the first call that reads the neighbour lists of two vertices; None if no call does this."""
     calls = [node for node in inside(program.stages().checked.file)
              if (isinstance(node, Call) and node.name == "common") or (isinstance(node, Domain) and node.ends)]
     return min((call.span.line for call in calls), default=None)
@@ -46,7 +46,7 @@ def keys_read(program: Program) -> tuple[int, str] | None:
 
 
 def placed(program: Program, plan_for: Callable[[str], Plan], graph: Graph, options: Options) -> Placement | None:
-    """Whether a run streams its edges or reads them into memory; None for a graph in memory.
+    """Return whether a run streams its edges or reads them into memory; None for a graph in memory.
 
     Args:
         program: the program.

@@ -118,7 +118,7 @@ def _printable(text: str) -> str:
 
 
 def _in_notebook() -> bool:
-    """Whether this process is the kernel of a notebook."""
+    """Return whether this process is the kernel of a notebook."""
     module = sys.modules.get("IPython")
     shell = None if module is None else module.get_ipython()
     return type(shell).__name__ == "ZMQInteractiveShell"

@@ -1,4 +1,6 @@
-"""Runs bound calls of one program together: they share their reads of the edges (vlang.runtime.cpu.together)."""
+"""Runs several bound calls of one program together, so that the runs share their reads of the edges
+(vlang.runtime.cpu.together).
+"""
 
 from __future__ import annotations
 
@@ -44,8 +46,8 @@ _FREE = frozenset({"threads", "max_rounds", "precision", "derive", "deterministi
 
 
 def alone_because(program: Program, calls: Sequence[Call]) -> str:
-    """Why calls of a program, on one graph and with the same options, must run one after the other; "" if they can run
-    together.
+    """Return the reason why calls of a program with the same graph and options must run one after the other; "" if the
+    calls can run together.
     """
     call = calls[0]
     graph, options = call.graph, call.options
@@ -78,8 +80,8 @@ def alone_because(program: Program, calls: Sequence[Call]) -> str:
 
 
 def most_together(program: Program, call: Call) -> int:
-    """The most runs that go together: as many as a word has bits for searches, else as a cache line has values, and
-    no more than fit into free memory.
+    """Return the largest number of runs that can share reads: the bits of a word for searches, the values in a cache
+    line for other programs. Fewer runs share reads if free memory is short.
     """
     most, graph = SEARCHES if _searches(program, call) else WIDTH, call.graph
     if graph.streamed or graph.stored is not None or graph.m < _FEWEST or (free := default_budget()) is None:
@@ -89,7 +91,7 @@ def most_together(program: Program, call: Call) -> int:
 
 
 def _searches(program: Program, call: Call) -> bool:
-    """Whether a loop of a program is a search with a uniform frontier."""
+    """Return whether a loop of a program is a search with a uniform frontier."""
     return any(isinstance(way_of(TOGETHER_WAYS, loop, call.graph, call.options), TogetherReach)
                for loop in _plan_of(program, call).loops)
 
@@ -146,7 +148,7 @@ def _plan_of(program: Program, call: Call) -> Plan:
 
 
 def _outcome(plan: Plan, call: Call, watch: Watch, group: Group, number: int) -> Outcome:
-    """Run one of the calls, in a thread that computes only while it has the turn."""
+    """Run one of the calls. The thread of the call computes only while it is this thread's turn."""
     machine = TogetherMachine(plan, call.graph, call.options, group, number)
     try:
         return run_plan(plan, call.graph, machine, call.scalars, call.fields, call.options, watch=watch)

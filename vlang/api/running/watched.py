@@ -56,13 +56,13 @@ def _inputs(program: Program, call: Call) -> dict[str, float]:
 
 
 def _size(low: float, high: float) -> float:
-    """A power of two that is larger than all values in a range; infinite if no float is."""
+    """Return a power of two that is larger than all values in a range; infinity if no float is that large."""
     most = max(abs(float(low)), abs(float(high)))
     return float(2.0 ** math.frexp(most)[1]) if most < 2.0**1023 else math.inf
 
 
 def _largest(array: Any) -> float:
-    """A power of two that is larger than the finite values of a field; infinite if the field is on a device."""
+    """Return a power of two that is larger than all finite values of a field; infinity if the field is on a device."""
     if not isinstance(array, np.ndarray) or array.dtype.kind != "f":
         return math.inf
     least = most = 0.0

@@ -35,7 +35,7 @@ def _plain(name: str) -> str:
 
 
 def _is_vertex(node: t.Expr, at: Sight) -> bool:
-    """Whether an expression is `self` or a name of a vertex."""
+    """Return whether an expression is `self` or a name of a vertex."""
     if isinstance(node, t.Self):
         return True
     symbol = at.scope.find(node.name) if isinstance(node, t.Name) else None
@@ -56,7 +56,7 @@ def _only_edge(at: Sight) -> str:
 
 
 def foreign_call(run: Run, node: t.Call, at: Sight) -> bool:
-    """Whether a call is of another language. A call in the notation of another language is reported (V101)."""
+    """Return whether a call is of another language. A call in the notation of another language is reported (V101)."""
     for rule in (_choice, _literal, _number, _column_of, _identity, _fold, _adjacent, _layer, _best, _sets,
                  *MORE_RULES):
         advice = rule(run, node, at)
@@ -222,8 +222,8 @@ def _owner_of_set(run: Run, side: t.Expr) -> str:
 
 
 def foreign_index(run: Run, node: t.Index, at: Sight) -> bool:
-    """Whether an index is the notation of another language for a field. An index in the notation of another language is
-    reported (V106).
+    """Return whether an index is the notation of another language for a field. An index in the notation of another
+    language is reported (V106).
     """
     base: t.Expr = node
     indices: list[t.Expr] = []
@@ -272,7 +272,7 @@ def _at_vertex(run: Run, base: t.Expr, indices: list[t.Expr], at: Sight) -> str 
 
 
 def foreign_column(run: Run, node: t.Member, at: Sight) -> bool:
-    """Whether a member is the notation of another language: `edge.weight`, or `x.nvals` of a field."""
+    """Return whether a member is the notation of another language: `edge.weight`, or `x.nvals` of a field."""
     if not isinstance(node.value, t.Name):
         return False
     owner, symbol = at.scope.find(node.value.name), at.scope.find(node.name)
@@ -343,8 +343,8 @@ def foreign_product(run: Run, node: t.Binary, at: Sight) -> bool:
 
 
 def foreign_vertices(run: Run, item: t.ForVertices) -> bool:
-    """Whether a loop is over all vertices under a name of other languages. A loop in the notation of another language
-    is reported (V101).
+    """Return whether a loop is over all vertices under a name of other languages. A loop in the notation of another
+    language is reported (V101).
     """
     if item.set_name not in ("V", "nodes", "verts", "all_vertices", "G", "graph"):
         return False
@@ -357,7 +357,7 @@ def foreign_vertices(run: Run, item: t.ForVertices) -> bool:
 
 
 def foreign_messages(run: Run, item: t.ForVertices) -> bool:
-    """Whether a loop is over received messages. A loop over messages is reported (V101)."""
+    """Return whether a loop is over received messages. A loop over messages is reported (V101)."""
     if item.set_name not in ("messages", "msgs", "inbox", "mailbox", "received"):
         return False
     write: tuple[str, ...] = ()

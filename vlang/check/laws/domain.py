@@ -40,7 +40,7 @@ class Interval:
     open_high: bool = False
 
     def holds(self, value: float) -> bool:
-        """Whether a number lies in the interval."""
+        """Return whether a number lies in the interval."""
         above = value > self.low if self.open_low else value >= self.low
         return above and (value < self.high if self.open_high else value <= self.high)
 

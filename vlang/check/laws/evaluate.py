@@ -174,7 +174,7 @@ class Evaluator:
         return type_
 
     def _alike(self, type_: Type | None, value: Operand) -> Operand:
-        """An operand converted to the numeric type of its comparison; in a comparison of integers, `inf` becomes an
+        """Convert an operand to the numeric type of a comparison; in a comparison of integers, `inf` becomes an
         integer.
         """
         scalar = None if type_ is None else concrete(type_, self.run.precision)

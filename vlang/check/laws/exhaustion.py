@@ -60,7 +60,7 @@ def broken_triples(
 
 
 class _Table:
-    """Results of f for all pairs of a distinct value of f (d of them) and an operand (n of them), row by row.
+    """The results of f for all pairs of one of the d distinct values of f and one of the n operands, row by row.
 
     Attributes:
         results: f(d, c) in d rows of n if `outer_first`, otherwise f(a, d) in n rows of d.

@@ -64,7 +64,9 @@ def judge_reduction(run: Run, node: t.Reduction, symbol: Symbol) -> Laws | None:
 
 
 def _solved(run: Run, node: t.Reduction, trial: _Trial) -> tuple[Found, _Broken | None]:
-    """Return z3's answer, and the law that its counterexample breaks; None if evaluation does not confirm it."""
+    """Return z3's answer, and the law that z3's counterexample breaks; None if evaluation does not confirm the
+    counterexample.
+    """
     if not installed():
         return Found(), None
     found = solve(run, node, trial.type, trial.domain, parameter_domains(run))
@@ -135,7 +137,7 @@ class _Trial:
 
     @property
     def tried(self) -> int:
-        """The number of triples of operands that are tried with each combination of parameter values."""
+        """The number of triples of operands on which each combination of parameter values is tried."""
         return sum(max(np.size(part) for part in (op if isinstance(op, tuple) else (op,)))
                    for op, _, _ in (*self.special_rows, *self.random))
 
@@ -184,7 +186,7 @@ class _Trial:
         return None
 
     def idempotent(self) -> bool:
-        """Whether f(a, a) = a for all operands that were tried."""
+        """Return whether f(a, a) = a for all operands that were tried."""
         return all(not np.any(e.within(_differ(self._f(e, a, a), a))) for e in self.evaluators
                    for (a, _, _) in (*self.special_rows, *self.random))
 
@@ -211,7 +213,7 @@ class _Trial:
         return None
 
     def _all_associative(self, evaluator: Evaluator, pools: Sequence[Pool]) -> _Broken | None:
-        """Test all triples of the values of a small type; there are too many triples for a pool."""
+        """Test all triples of the values of a small type, without a pool, because there are too many triples."""
         def join(left: Operand, right: Operand) -> tuple[Operand, Array]:
             return self._f(evaluator, left, right), ~evaluator.within(np.asarray(True))
 
@@ -303,7 +305,7 @@ class _Trial:
 
 
 def _differ(left: Operand, right: Operand, undefined: bool = False) -> Array:
-    """Whether two results differ by more than rounding, for each element of the arrays.
+    """Return whether two results differ by more than rounding, for each element of the arrays.
 
     If `undefined`, NaN differs from every value; otherwise NaN counts as equal to every value.
     """

@@ -331,5 +331,5 @@ class _Translator:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether a value is the number of a literal, and not yet a formula."""
+    """Return whether a value is the number of a literal, and not yet a formula."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)

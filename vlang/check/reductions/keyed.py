@@ -48,13 +48,13 @@ def misplaced_edge(x: Expressions, node: t.Call) -> bool:
 
 
 def picks(run: Run, node: t.Reduce) -> bool:
-    """Whether a reduction is the `pick` of the language, and not a reduction that the program declares."""
+    """Return whether a reduction is the built-in `pick`, and not a declared reduction of that name."""
     symbol = run.root.find(PICK)
     return node.name == PICK and (symbol is None or symbol.kind not in ("reduction", "function"))
 
 
 def picked(x: Expressions, node: t.Reduce, edge: Sight, body: Type | None) -> Type | None:
-    """The type of `pick(e for D if c, seed, key, ..., weight = w, default = d)`; None after a message.
+    """Return the type of `pick(e for D if c, seed, key, ..., weight = w, default = d)`; None if a problem was reported.
 
     Args:
         x: the checker of expressions.

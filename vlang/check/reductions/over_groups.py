@@ -33,7 +33,7 @@ def grouped_vertices(run: Run, node: t.Reduce, group: t.Grouping, item: t.Node) 
 
 
 def compared_with_own(run: Run, node: t.Name, item: t.Node, label: str) -> None:
-    """Report a condition `v.f == f` of a reduction over the vertices v, or a count of it (V104).
+    """Report a condition `v.f == f` of a reduction over the vertices v, or a count of such vertices (V104).
 
     Args:
         run: the running check.
@@ -82,7 +82,7 @@ def no_pointer(run: Run, node: t.Reduce, points: Pointing, type_: Type, item: t.
 
 def _instead(run: Run, node: t.Reduce, item: t.Node, key: t.Expr, body: t.Expr | None,
              cond: tuple[t.Expr, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Advice, and the lines in place of the statement if it is a field whose whole value is the reduction.
+    """Return advice and, if the reduction is the whole initializer of a field, the lines that replace the statement.
 
     Args:
         run: the running check.

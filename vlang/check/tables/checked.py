@@ -13,7 +13,7 @@ __all__ = ["Checked", "Laws", "Symbol"]
 
 @dataclass(frozen=True, eq=False)
 class Symbol:
-    """The declaration behind a name. Symbols compare by identity, since two loops may both declare a `near`.
+    """The declaration behind a name. Symbols compare by identity, since two loops may declare the same name.
 
     Attributes:
         kind: "parameter", "edge", "field", "global", "let", "accumulator", "loop" (the variable of a `for` over
@@ -35,7 +35,7 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Laws:
-    """The result of testing the laws of a declared reduction, if they were not refuted (language.md section 12).
+    """The result of testing the laws of a declared reduction whose laws are not refuted (language.md section 12).
 
     Attributes:
         method: "structure", "exhaustion" and "solver" are proofs. "sampling" found no counterexample in `tried` triples
@@ -80,13 +80,13 @@ class Checked:
             ForVertices for its set). The symbols of Target nodes are in `targets` instead.
         targets: the symbols that each Target writes, in order.
         declared: the symbols that each declaration declares, in the order of its names. A Reduction declares the
-            reduction and its two operands, a Domain its vertex, a Param of a `fn` the argument.
+            reduction and its two operands. A Domain declares its vertex. A Param of a `fn` declares the argument.
         precision: 32 or 64, the bits of `int` and `float`.
         warnings: the problems of severity "warning".
         laws: the result of testing the laws of each declared reduction.
         values: the value of each constant; in `file`, literals replace the constants.
-        written: the tree of the text, with constants; None if the program has no constants, so that `file` is this
-            tree.
+        written: the tree of the text, with constants; None if the program has no constants, because `file` is then the
+            same tree.
     """
 
     file: t.File

@@ -31,7 +31,7 @@ class Run:
         file: the tree.
         precision: 32 or 64, the bits of `int` and `float`.
         broken: the names on lines that did not parse; they are not reported as unknown.
-        clashed: the names that are declared twice; how they are read is not reported again.
+        clashed: the names that are declared twice; problems with reads of these names are not reported.
         problems: the problems found so far.
         types, symbols, targets, declared: as in `Checked`.
         levels: the level of every expression: graph, vertex or edge.
@@ -136,7 +136,7 @@ class Run:
         return symbol
 
     def free(self, scope: Scope, name: str, span: t.Span) -> bool:
-        """Whether `name` may be declared in this scope; reports V102 if not."""
+        """Return whether `name` may be declared in this scope; reports V102 if not."""
         if name in RESERVED:
             self.report(Code.NAME_TAKEN, f"`{name}` is a word of the language", span, "choose another name")
             return False
@@ -167,7 +167,9 @@ class Run:
         return needed[-1] + 1 if needed else 0
 
     def variable(self, scope: Scope, wish: str) -> str:
-        """A name for the vertex of a domain: `wish`, or `wish` with a number if that name is visible in the scope."""
+        """Return a name for the vertex of a domain: `wish`, with a number added if the name `wish` is visible in the
+        scope.
+        """
         return wish if scope.find(wish) is None else self.fresh(wish)
 
     def fresh(self, wish: str) -> str:

@@ -38,7 +38,9 @@ def judge_sums(run: Run) -> None:
 
 
 class _Flow:
-    """Finds the symbols that may hold an infinity, by passes over the program until a pass finds no more."""
+    """Finds the symbols that may hold an infinity. Passes over the program are repeated until a pass finds no new
+    symbol.
+    """
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -149,7 +151,7 @@ def _signed(run: Run, node: t.Expr) -> bool:
 
 
 def _plain(node: t.Expr) -> bool:
-    """Whether a term is a stored value or a choice between stored values, not a computed one."""
+    """Return whether a term is a stored value or a choice between stored values, and not a computed value."""
     if isinstance(node, t.Conditional):
         return _plain(node.yes) and _plain(node.no)
     if isinstance(node, t.Call):

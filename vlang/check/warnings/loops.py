@@ -25,8 +25,8 @@ class _Write:
     """One `apply` in a loop.
 
     Attributes:
-        gated: whether some supersteps may skip it, since it is in an inner loop, or in a `where` whose condition
-            depends on fields of the loop.
+        gated: whether some supersteps may skip the `apply`, since it is in an inner loop, or in a `where` with a
+            condition that depends on fields of the loop.
     """
 
     node: t.Apply
@@ -87,7 +87,7 @@ class _Loop:
         return self.activate is None or self._default(self.activate.cond) >= self.lasting
 
     def _default(self, cond: t.Expr) -> set[Symbol]:
-        """The fields that a condition tests for any change at all; empty if the condition also tests something else."""
+        """Return the fields that a condition tests for any change; empty if the condition also tests something else."""
         if isinstance(cond, t.Logical) and cond.op == "or":
             left, right = self._default(cond.left), self._default(cond.right)
             return left | right if left and right else set()
@@ -117,7 +117,7 @@ def judge_loops(run: Run) -> None:
 
 
 def _repeats(loop: _Loop) -> bool:
-    """Report each `x += e` where e is constant in the loop, or where e sums whole values of x instead of changes.
+    """Report each `x += e` in which e is constant in the loop, or in which e sums whole values of x instead of changes.
 
     Returns whether it has reported a write.
     """
@@ -152,8 +152,8 @@ def _added(loop: _Loop, write: _Write) -> t.Expr | None:
 def _linear(loop: _Loop, node: t.Expr, x: Symbol) -> str | None:
     """How an expression depends on the fields that the loop writes: "constant", "linear" or None.
 
-    "constant": the expression depends on none of these fields. "linear": it is linear in the x of neighbours, and
-    depends on no other of these fields. The result is None for any other expression.
+    "constant": the expression depends on none of these fields. "linear": the expression is linear in the x of
+    neighbours, and depends on no other field that the loop writes. The result is None for any other expression.
     """
     run = loop.run
     symbol = run.symbols.get(node) if isinstance(node, (t.Name, t.Member)) else None
@@ -225,7 +225,9 @@ def _from_changes(run: Run, gather: t.Gather, x: Symbol) -> str:
 
 
 def _creeps(loop: _Loop) -> None:
-    """Report a float field that is computed from itself with rounding, in a loop that compares it bit by bit (V202)."""
+    """Report a float field that is computed from its own old value with rounding, if the loop ends when no bit changes
+    (V202).
+    """
     run = loop.run
     creeping = [w for w in loop.writes if not w.gated and _rounds(loop, w) and not _forgotten(run, w.node)]
     if not creeping:
@@ -266,7 +268,7 @@ def _rounding(run: Run, node: t.Node) -> bool:
 
 
 def _joins(loop: _Loop, write: _Write) -> bool:
-    """Whether a write joins the old value by min, max or a declared reduction.
+    """Return whether a write joins a value with the old value by min, max or a declared reduction.
 
     A joining write changes the field in one direction only.
     """
@@ -317,7 +319,9 @@ def judge_gathers(run: Run) -> None:
 
 
 def _forgotten(run: Run, node: t.Apply) -> tuple[t.Gather, ReductionRule] | None:
-    """The gather of `apply x = acc`, and its reduction, if acc is an idempotent reduction of the neighbours' x."""
+    """Return the gather of `apply x = acc`, and its reduction, if acc is an idempotent reduction over the values x of
+    neighbours.
+    """
     accumulator = run.symbols.get(node.value) if isinstance(node.value, t.Name) else None
     gather = accumulator.decl if accumulator is not None else None
     if node.op != "=" or not isinstance(gather, t.Gather) or not isinstance(gather.value, t.Reduce):

@@ -250,7 +250,9 @@ def _say(notes: list[str], text: str) -> None:
 
 
 def _place(program: Program, graph: Graph, options: dict[str, Any], keywords: dict[str, Any], quiet: bool) -> None:
-    """Print whether the edges of a graph on disk are read or streamed. If streamed, store the budget in `options`."""
+    """Print whether the edges of a graph on disk are read or streamed. If they are streamed, store the budget in
+    `options`.
+    """
     from vlang.api.arguments.bind_options import check_options  # start-up
     from vlang.api.running.columns import columns_of  # start-up
     from vlang.api.running.on_disk import placed  # start-up

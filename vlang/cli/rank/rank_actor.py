@@ -100,7 +100,7 @@ class RankActor:
             path: the file of the driver.
             stamp: its stamp, as JSON.
             at: where the part begins, in bytes.
-            data: the part.
+            data: the bytes of the part.
 
         Returns:
             The path of the copy.
@@ -135,8 +135,8 @@ class RankActor:
             path: the page file of the graph, on this machine.
 
         Returns:
-            A form: on rank 0 with the outcome, on other ranks empty. After an error, the form has its "class" and
-            "text".
+            A form, which contains the outcome on rank 0, and is empty on other ranks. After an error, the form has the
+            "class" and the "text" of the error.
         """
         transport = MailRank(self._rank, json.loads(machines), attempt, self._box, self._send)
         try:

@@ -45,7 +45,9 @@ def _skeleton(name: str, suffix: str = "", fuses: bool = True) -> str:
 
 
 def _called(text: str, suffix: str) -> str:
-    """Rename calls in generated code: append the name of the pass to functions that each pass has of its own."""
+    """Rename calls in generated code: append the name of the pass to the names of functions of which each pass has a
+    copy.
+    """
     heads = skeletons().heads
     return _CALL.sub(lambda found: f"{found[1]}_{suffix}(" if found[1] in heads else found[0], text)
 
@@ -53,7 +55,7 @@ def _called(text: str, suffix: str) -> str:
 def _blocks(writer: StageWriter) -> bool:
     """Whether a stage has a kernel that processes cache blocks. The stage must be in a loop without inner blocks.
 
-    With accumulators of many components, such a kernel would save no time, and it would double the compile time.
+    With accumulators of many components, such a kernel would save no time and double the compile time.
     """
     if writer.plan is None or writer.plan.loop.nested or writer.stage.domain not in OPPOSITE or writer.states:
         return False
@@ -61,10 +63,10 @@ def _blocks(writer: StageWriter) -> bool:
 
 
 def _runs(writer: StageWriter) -> bool:
-    """Whether the kernel processes runs of vertices: all vertices of a run gather, then all apply.
+    """Return whether the kernel processes runs of vertices: all vertices of a run gather, then all apply.
 
-    Runs require that every vertex both gathers and applies. Runs also require that no vertex of a run reads new values
-    of another vertex of the run, so a pass must not update values in place.
+    Runs require that every vertex both gathers and applies. A vertex of a run must not read new values of another
+    vertex of the run, so a pass with runs must not update values in place.
     """
     plan, stage = writer.plan, writer.stage
     if plan is None or plan.asynchronous or stage.before or stage.guard is not None or _leaves(writer):
@@ -80,7 +82,7 @@ def _rows(writer: StageWriter) -> tuple[str, ...]:
 
 
 def _leaves(writer: StageWriter) -> bool:
-    """Whether a vertex may stop reading its edges early (rule X1)."""
+    """Return whether a vertex may stop reading its edges early (rule X1)."""
     return early_of(writer).kind == "absorbing"
 
 

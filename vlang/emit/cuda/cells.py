@@ -1,8 +1,8 @@
 """Cells: memory in which contributions to one vertex are joined by unified operations (vlang.emit.cuda.unified).
 
-Every component of an accumulator has its own cell, with one exception: the two components of a pair share a word if
-each has at most 32 bits. Words that hold pairs have the order of the pairs. Under max, vertex numbers are stored
-increased by 1, so that `none` wraps to 0 and is the least number.
+Every component of an accumulator has its own cell, except that the two components of a pair share a word if each has at
+most 32 bits. The order of the words is the order of the pairs. Under max, vertex numbers are stored increased by 1, so
+that `none` wraps to 0 and is the least number.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Cell:
         return moved if self._plain(d) and not wider else d.convert(self.type, moved)
 
     def _plain(self, d: Dialect) -> bool:
-        """Whether the cell has the same type as its only component."""
+        """Return whether the cell has the same type as its only component."""
         return d.typename(self.types[0]) == self.type.name
 
     def _moved(self, d: Dialect, type_: Scalar, value: str) -> str:
@@ -111,7 +111,8 @@ class Cell:
         return tuple(d.arithmetic("-", t, v, "u32(1)") if self._moves(t) else v for t, v in zip(self.types, values))
 
     def contributes(self, d: Dialect, item: str) -> str:
-        """Code that tests whether a contribution is joined into the cell; "" if all contributions are joined.
+        """Return code that tests whether a contribution must be joined into the cell; "" if every contribution must be
+        joined.
 
         A pair is not joined if its first component is the identity or NaN.
         """

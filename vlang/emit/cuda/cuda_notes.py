@@ -65,7 +65,8 @@ def _holistic(name: str, accumulation: Holistic) -> list[str]:
 
 
 def _part(result: str, part: int) -> str:
-    """The label of one component of a reduction with this kind of result; "" if there is only one."""
+    """The label of one component of a reduction with this kind of result; "" if the reduction has only one component.
+    """
     if result == "float" and part < 2:
         return (", its sum", ", how many")[part]
     return ", whether any"

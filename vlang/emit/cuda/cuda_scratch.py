@@ -72,7 +72,9 @@ def _words(accumulation: Holistic | Grouped) -> str:
 
 
 def _places(accumulations: Sequence[Accumulation]) -> Iterator[tuple[Accumulation, str, list[str]]]:
-    """Each accumulation, the name of its structure in scratch ("" for none), and the line that defines this name."""
+    """Return each accumulation, the name of its structure in scratch memory ("" for none), and the line that defines
+    the name.
+    """
     number, before = 0, "scratch.at"
     for accumulation in accumulations:
         if not isinstance(accumulation, (Holistic, Grouped)):

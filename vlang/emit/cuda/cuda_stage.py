@@ -91,7 +91,7 @@ class StageStruct:
                 *(f"static constexpr int {name} = {value};\n" for name, value in more.items())]
 
     def _reads_self(self) -> bool:
-        """Whether a contribution depends on the receiver."""
+        """Return whether a contribution depends on the receiver."""
         def reads(expr: f.Expr) -> bool:
             if expr in self.writer.messages:
                 return False
@@ -143,7 +143,9 @@ class StageStruct:
 
     # ------------------------------------------------------------------ cells in shared memory
     def _cells(self) -> list[str]:
-        """The cells of many vertices: one array for each cell of a vertex, the widest first so that all are aligned."""
+        """Return code of the cells of many vertices: one array for each cell of a vertex. The arrays of the widest
+        cells come first, so that all arrays are aligned.
+        """
         d, cells = self.d, self.cells
         if not cells:
             return []
@@ -244,7 +246,7 @@ def _travelling(accumulation: Accumulation) -> tuple[Scalar, ...]:
 
 
 def _exact(accumulation: Accumulation) -> bool:
-    """Whether a result has the same bits in any order of contributions."""
+    """Return whether a result has the same bits in any order of contributions."""
     rounds = accumulation.declared is not None or not REDUCTIONS[accumulation.reduce.name].exact
     return not rounds or not any(t.floating for t in accumulation.types)
 

@@ -38,9 +38,9 @@ class Places:
     Attributes:
         cell: the type of the component's cell in memory that threads share; None if no type fits.
         thread: how the component is joined in the registers of one thread.
-        warp: how it is joined among the threads of a warp.
-        shared: how it is joined in shared memory.
-        pushed: how it is joined in global memory.
+        warp: how the component is joined among the threads of a warp.
+        shared: how the component is joined in shared memory.
+        pushed: how the component is joined in global memory.
     """
 
     cell: Scalar | None
@@ -63,7 +63,7 @@ def cell_type(type_: Type) -> Scalar | None:
 
 
 def packed(type_: Tuple) -> bool:
-    """Whether tuples fit in a 64-bit word, so that the order of words is the order of tuples.
+    """Return whether tuples fit in a 64-bit word, so that the order of words is the order of tuples.
 
     Tuples that fit have two components of at most 32 bits, and a second component that is not a float: the bits of
     floats give no total order, because there are two zeros and NaN.

@@ -23,9 +23,9 @@ class Reader:
         notifying: Fields read at neighbours; a vertex that changes one of them must notify its receivers.
         own: Fields, accumulators and masks read at the vertex itself.
         notify: The adjacency direction in which a vertex finds its receivers.
-        reads_changes: Whether the pass reads changes of neighbours. In a pass that reads changes, every active vertex
-            must notify its receivers. A vertex that was active in the superstep before must notify its receivers, too,
-            because the receivers must run again without its change.
+        reads_changes: Whether the pass reads changes of neighbours. If the pass reads changes, every active vertex must
+            notify its receivers. A vertex that was active in the previous superstep must also notify its receivers,
+            because they must run again without its change.
     """
 
     notifying: frozenset[str]
@@ -47,12 +47,12 @@ class LoopPlan:
         skip: Whether rule N holds and is used.
         skip_reason: Why rule N is used, or why not.
         readers: For each pass over edges, the changes that make the pass run again for a vertex.
-        starts: Fields that need a copy from the start of the superstep.
+        starts: Fields whose values at the start of the superstep must be copied.
         sent: Fields with an array of the values last sent.
         two_buffers: Fields whose value from before the pass is read after the pass.
         asynchronous: Whether updates in place are allowed.
         asynchronous_reason: Why updates in place are allowed, or why not.
-        together: Whether rule A holds as long as the parts of a neighbour's tuple are read together.
+        together: Whether rule A holds only if the parts of a neighbour's tuple are read together.
         copied: The result under rule K, or None.
         order: The rule that allows vertices to run in any order, as in LoopSpec.
         hoists: Whether expressions that depend only on the sender become messages.
@@ -77,7 +77,7 @@ class LoopPlan:
     hoists: bool = True
 
     def sole(self, stage: Stage) -> bool:
-        """Whether no other pass of the loop writes a field that this pass writes."""
+        """Return whether no other pass of the loop writes a field that this pass writes."""
         return not any(set(stage.written) & set(other.written) for other in self.loop.stages if other is not stage)
 
     def messages(self, stage: Stage) -> dict[f.Expr, int]:
@@ -158,10 +158,10 @@ def plan_loop(loop: Loop, facts: Facts, without: frozenset[str] = frozenset()) -
 
 
 def _order(fact: LoopFacts, repeat: f.Repeat, torn: bool) -> str:
-    """The rule that allows vertices to run in any order; "" if none does.
+    """Return the rule that allows vertices to run in any order; "" if no rule allows this.
 
-    A vertex with an unsent change must stay active. In a delta loop, a vertex with an unsent change is sure to stay
-    active only if `activate when` tests changes.
+    A vertex with an unsent change must stay active. In a delta loop, such a vertex is sure to stay active only if
+    `activate when` tests changes.
     """
     if fact.kind == "delta":
         cond = repeat.activate.cond if repeat.activate is not None else None

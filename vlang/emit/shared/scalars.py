@@ -72,8 +72,8 @@ class ScalarWriter:
             kind: "let", "global", "until" and so on.
             value: Its expression.
             span: Its place in the program.
-            times: Which arrays hold past values.
-            sides: Parts of `value` that are also stored, for the report of a run.
+            times: The arrays that hold past values.
+            sides: Parts of `value` that are stored separately, for the report of a run.
         """
         number = len(self.texts)
         env = Environment(self.frame, self.dialect)
@@ -156,7 +156,7 @@ class ScalarWriter:
 def _take(writer: Writer, accumulation: Accumulation, parts: tuple[str, ...]) -> tuple[str, ...]:
     """The components after the contribution of vertex v; if its condition is false, the contribution is the identity.
 
-    Adding the identity is cheaper than a choice whether to add, which LLVM would compile to a masked store.
+    LLVM would compile a conditional addition to a masked store, which is slower than an addition of the identity.
     """
     if accumulation.declared is not None:
         return accumulation.take(writer, parts)
@@ -166,7 +166,9 @@ def _take(writer: Writer, accumulation: Accumulation, parts: tuple[str, ...]) ->
 def _take_member(
     env: Environment, writer: Writer, accumulation: Accumulation, parts: tuple[str, ...], times: Times
 ) -> tuple[str, ...]:
-    """The components after the contribution of member v of a set; v >= the size of the set contributes nothing."""
+    """Return the components after the contribution of member v of a set. If v is not below the size of the set, nothing
+    is added.
+    """
     d, name = writer.d, accumulation.reduce.domain.set_name
     assert name is not None
     members, _, _, count = env.members(name)

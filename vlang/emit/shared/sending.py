@@ -20,7 +20,7 @@ class Early:
     Attributes:
         kind: "frontier", "absorbing" or "".
         decided: whether every gather ends at the absorbing element of its reduction.
-        done: fields, each with a value; a vertex where all these fields have these values need not gather.
+        done: pairs of a field and a value. A vertex at which all these fields have these values need not gather.
     """
 
     kind: str = ""
@@ -29,7 +29,7 @@ class Early:
 
 
 def joined_writes(writer: StageWriter) -> tuple[tuple[Write, ...], str]:
-    """Return the write that joins each gather of a stage; () and the reason if active vertices may not push."""
+    """Return the write that joins each gather of a stage; return () and the reason if active vertices may not push."""
     plan, stage = writer.plan, writer.stage
     if plan is None:
         return (), "runs once, for every vertex: there is no frontier"
@@ -68,7 +68,7 @@ def _target(writes: tuple[Write, ...], gather: f.Gather) -> Write | None:
 
 
 def early_of(writer: StageWriter) -> Early:
-    """Whether a vertex may stop gathering early, or need not gather at all."""
+    """Return whether a vertex may stop gathering early, or need not gather at all."""
     plan, stage = writer.plan, writer.stage
     if plan is None or not stage.gathers or "early" in writer.without:
         return Early()
@@ -83,13 +83,17 @@ def early_of(writer: StageWriter) -> Early:
 
 
 def _done(writes: tuple[Write, ...], gather: f.Gather, fields: set[str]) -> str:
-    """The field that a gather is joined into, if the field's final value makes the gather unnecessary; otherwise ""."""
+    """Return the field into which a gather is joined, if the final value of the field makes the gather unnecessary;
+    otherwise "".
+    """
     write = _target(writes, gather)
     return write.fields[0] if write is not None and write.fields[0] in fields else ""
 
 
 def is_final(writer: StageWriter, early: Early) -> str:
-    """Code that tests that no gather can change a vertex: its fields are final (X1), or it was reached before (X2)."""
+    """Return code that tests that no gather can change a vertex: its fields are final (X1), or the vertex was reached
+    before (X2).
+    """
     d, scope = writer.dialect, writer.scope()
     if early.kind == "frontier":
         (name,) = writer.stage.written

@@ -90,7 +90,7 @@ class StageWriter:
         """A scope for one function.
 
         Args:
-            there: the index of the neighbour.
+            there: code of the index of the neighbour.
             values: expressions computed elsewhere.
         """
         plan = self.plan
@@ -175,7 +175,9 @@ class StageWriter:
         return f"message.{self.stage.name}.{number}"
 
     def messages_to_come(self) -> tuple[str, ...]:
-        """The slots of the second message arrays, which hold the next pass's messages: "later:NAME" for "work:NAME"."""
+        """Return the slots of the second message arrays, "later:NAME" for "work:NAME". They hold the messages of the
+        next pass.
+        """
         slots = []
         for expr, number in self.messages.items():
             slots.append(f"later:{self._named(number)}")
@@ -306,7 +308,7 @@ class StageWriter:
         return self.dialect.flags((changed, active)), sent
 
     def _update_sent(self, writer: Writer, scope: Scope, name: str, new: tuple[str, ...], old: tuple[str, ...]) -> None:
-        """Update the value last sent, which `change` reads: a vertex that was active has sent its old value."""
+        """Update the value last sent, which `change` reads. A vertex that was active has sent its old value."""
         now = f.Field(self.types[name], name, "self")
         kind = scope.times.own("sent")
         places = scope.places(now, kind, "v")
@@ -324,7 +326,9 @@ class StageWriter:
         return self.env.pointer(slot, "u8")
 
     def _flag_readers(self, writer: Writer, scope: Scope, sent: list[str]) -> None:
-        """For each pass that reads values written here, store flags: 1 for "must notify", 2 for "must run again"."""
+        """For each pass that reads values which this pass writes, store flags: 1 for "must notify", 2 for "must run
+        again".
+        """
         assert self.plan is not None
         names = (*self.stage.written, *sorted(self.stage.stored))
         changes = {name: self._changed(writer, scope, name) for name in names}
@@ -344,7 +348,7 @@ class StageWriter:
             writer.lines.append(d.assign(at, flag if reader == self.stage.name else d.bits(at, flag)))
 
     def _changed(self, writer: Writer, scope: Scope, name: str) -> str:
-        """Whether this pass changes a field, or an accumulator or mask that it stores."""
+        """Return whether this pass changes a field, or an accumulator or mask that it stores."""
         if name in self.types:
             type_ = self.types[name]
             before = scope.read(f.Field(type_, name, "self"), "field", "v")

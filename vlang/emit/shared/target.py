@@ -67,6 +67,6 @@ class Target(Protocol):
         Args:
             stages: The code of the stages.
             scalars: The code of the graph-level values.
-            folds: The code of their folds.
+            folds: The code of the folds of graph-level values.
             fuses: For each pass, the kernels of folds and messages that are fused into it.
         """

@@ -1,4 +1,4 @@
-"""Results in terms of nodes: dictionaries by node, sets of nodes by label, and nodes that must be in the graph."""
+"""Results in terms of nodes: dictionaries by node, sets of nodes by label, and checks that nodes are in the graph."""
 
 from __future__ import annotations
 

@@ -53,11 +53,11 @@ class VlangGraph:
         self._graphs: dict[tuple[str, Hashable, bool], Graph] = {}
 
     def is_directed(self) -> bool:
-        """Whether edges have a direction."""
+        """Return whether edges have a direction."""
         return self.directed
 
     def is_multigraph(self) -> bool:
-        """Whether edges may be parallel."""
+        """Return whether edges may be parallel."""
         return self.multigraph
 
     def __len__(self) -> int:

@@ -1,6 +1,7 @@
 """Functions of the hops between all pairs of nodes: closeness, harmonic centrality, eccentricity and similar functions.
 
-No distances of pairs are stored. Searches from 512 nodes run at once, and each node sums its distances from them.
+No distances of pairs are stored. Searches from 512 nodes run at the same time, and each node sums its distances from
+these 512 nodes.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class _Sums(NamedTuple):
     """Sums for each node over the other sources that reach it; arrays of shape [nodes].
 
     Attributes:
-        reached: the number of these sources.
+        reached: the number of these other sources.
         far: the sum of their hops.
         near: the sum of the inverses of their hops.
         farthest: the largest number of hops.

@@ -29,8 +29,8 @@ class Ends:
     Attributes:
         src, dst: positions of the nodes in the order of the graph, uint32[pairs].
         count: how many edges a pair has, int64[pairs]; None if each pair has one edge.
-        listed: whether an entry of the adjacency is listed as a pair, bool[entries]; None if all are, as in directed
-            graphs.
+        listed: whether an entry of the adjacency is listed as a pair, bool[entries]; None if every entry is listed, as
+            in directed graphs.
     """
 
     src: NDArray[np.uint32]
@@ -44,7 +44,7 @@ class Weights:
     """An edge attribute as numbers: the least value and the sum over the edges of each pair.
 
     Attributes:
-        least, total: the least value and the sum for each pair, float64 or int64, [pairs]; None if all are 1.
+        least, total: the least value and the sum for each pair, float64 or int64, [pairs]; None if all values are 1.
         integral: whether all values are integers.
         low: the least value of all edges; 0 if there are no edges.
     """

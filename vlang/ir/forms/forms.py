@@ -130,7 +130,7 @@ class StateDecl:
         name: Its name, unique in the program.
         type: The type of its values.
         rows: A vertex field that counts the statements that changed a value in the row of the vertex. The field makes
-            the receivers of changed edges active; it is no output.
+            the receivers of changed edges active. It is not an output.
         span: The place of the declaration.
     """
 
@@ -152,8 +152,8 @@ class UserReduction:
         left: The name of a, which the body reads as Accumulator(left).
         right: The name of b.
         type: The type of the operands and the result.
-        wide: The type of the accumulators, of a and b in the body, and of the body itself. Where the body computes with
-            integers, all of these have 64 bits, and a result that does not fit ends the run.
+        wide: The type of the accumulators, of a and b in the body, and of the body itself. If the body computes with
+            integers, this type has 64-bit integers, and a result that does not fit ends the run.
         body: The expression of the result.
         identity: The result of a reduction of no values, of type `wide`.
         span: The place of the declaration.
@@ -170,7 +170,7 @@ class UserReduction:
 
     @property
     def exact(self) -> bool:
-        """Whether the body computes with integers, and so exactly."""
+        """Whether the body computes with integers, so that the results are exact."""
         return any(isinstance(e, Op) and e.op.startswith("exact") for e in walk(self.body))
 
 
@@ -352,9 +352,10 @@ class Program:
         needs: Its contracts about the graph.
         shown: The category and time types of parameters, fields and globals, by name. The integers of these types are
             shown as names or times.
-        texts: The parameters that stand for names in the text, which binding supplies: name of the parameter -> text.
-        later: The contracts about values that the program computes, by the name of the `let` in `body` that has the
-            value of the condition. The contracts of a `let` are checked where the `let` is.
+        texts: The parameters that replace category names and times in the text: name of the parameter -> text. Binding
+            sets their values.
+        later: The contracts about values that the program computes. Each key is the name of a `let` in `body` that
+            holds the value of the condition. The contract is checked where the `let` is computed.
         states: Its edge states.
         compared: The parameters that are only compared by == and !=, if they are in `texts` or have the type category.
     """

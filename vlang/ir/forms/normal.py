@@ -20,7 +20,7 @@ class Operator:
 
     Attributes:
         name: The operator of the IR.
-        monoid: The operator in vlang.reductions.MONOIDS; of a declared reduction, its name.
+        monoid: The operator in vlang.reductions.MONOIDS; for a declared reduction, the name of the reduction.
         idempotent: Whether joining the same value again changes nothing.
         direction: How the field moves: "up", "down" or None.
         text: The text for `vlang explain`.
@@ -129,12 +129,12 @@ def _scalar_form(program: f.Program, apply: f.Apply) -> tuple[Operator, f.Expr] 
 
 
 def rounds(expr: f.Expr) -> bool:
-    """Whether an expression rounds a float to f16, the only conversion that may lose information here."""
+    """Return whether an expression rounds a float to f16, the only conversion that may lose information here."""
     return isinstance(expr, f.Op) and expr.op == "cast" and expr.type == F16 and _wider(expr.args[0])
 
 
 def widens(expr: f.Expr) -> bool:
-    """Whether an expression converts an f16 to a wider float, which does not change the value."""
+    """Return whether an expression converts an f16 to a wider float, which does not change the value."""
     return isinstance(expr, f.Op) and expr.op == "cast" and expr.args[0].type == F16 and _wider(expr)
 
 
@@ -143,7 +143,7 @@ def _wider(expr: f.Expr) -> bool:
 
 
 def _rounded_form(value: f.Op, name: str) -> tuple[Operator, f.Expr] | None:
-    """The normal form of `x = f16(min(f32(x), e))`, which equals `min(x, f16(e))`: rounding is monotone, and x already
+    """Return the normal form of `x = f16(min(f32(x), e))`. It equals `min(x, f16(e))`, since rounding is monotone and x
     is an f16.
     """
     (inner,) = value.args
@@ -189,12 +189,12 @@ def _refold(op: str, type_: Type, operands: list[f.Expr]) -> f.Expr:
 
 
 def _is_now(expr: f.Expr, name: str) -> bool:
-    """Whether an expression is the present value of the vertex's own field `name`."""
+    """Return whether an expression is the present value of the vertex's own field `name`."""
     return isinstance(expr, f.Field) and (expr.name, expr.of, expr.time) == (name, "self", "now")
 
 
 def _user(program: f.Program, name: str) -> Operator:
-    """A user reduction as an operator; it is idempotent only if its body is one of the idempotent operators."""
+    """Return a user reduction as an operator; it is idempotent only if its body is an idempotent built-in operator."""
     rule = next(r for r in program.reductions if r.name == name)
     sides = {rule.left, rule.right}
     body = rule.body
@@ -209,7 +209,7 @@ def _user(program: f.Program, name: str) -> Operator:
 def _joined(scope: LoopScope, operator: Operator, rest: f.Expr) -> f.Gather | None:
     """The gather whose result is e, or e before rounding.
 
-    None if the gather has another reduction than the operator, or a `default`.
+    The result is None if the gather reduces by another operator or has a `default`.
     """
     if isinstance(rest, f.Op) and rounds(rest):
         (rest,) = rest.args

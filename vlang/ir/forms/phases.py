@@ -24,8 +24,8 @@ class Phase:
         gathered: The accumulators that the phase computes.
         used: The accumulators that the phase reads.
         writes: The fields that the phase writes.
-        late: The first gather inside a `where` that reads a field written earlier in the same `where`, so that the
-            phase takes more than one pass; None if there is none.
+        late: The first gather inside a `where` that reads a field written earlier in the same `where`; None if there is
+            none. With such a gather, the phase takes more than one pass.
     """
 
     number: int

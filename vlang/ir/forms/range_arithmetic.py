@@ -40,7 +40,7 @@ class Range:
         return (low, high) if low <= high else None
 
     def has(self, value: int) -> bool:
-        """Whether the range contains a value."""
+        """Return whether the range contains a value."""
         return self.low <= value <= self.high
 
     @property
@@ -88,7 +88,9 @@ def both(a: Range | None, b: Range | None) -> Range | None:
 
 
 def widened(old: Found | None, new: Found) -> Found:
-    """Return the range to use after a range has grown several times: bounds that grew become 0 or the type's bound."""
+    """Return the range to use after a range has grown several times: each bound that grew becomes 0 or the bound of the
+    type.
+    """
     if old is None:
         return new
     result: list[Range | None] = []

@@ -133,7 +133,7 @@ class LoopScope:
                 yield from self.seen(self.gathers[part.name].reduce)
 
     def word(self, name: str) -> str:
-        """The name that the program's text has for a unique name."""
+        """Return the name in the program text that belongs to a unique name."""
         return self.program.names.get(name, name)
 
     def varying(self, expr: f.Expr, sent: bool = False, own_old: bool = False) -> str | None:
@@ -183,7 +183,9 @@ class LoopScope:
 
 
 def _outside_vertices(expr: f.Expr) -> Iterator[f.Expr]:
-    """The parts of an expression outside of reductions over vertices; inside these, "self" means every vertex."""
+    """Yield the parts of an expression outside of reductions over vertices. Inside such reductions, "self" means every
+    vertex.
+    """
     if isinstance(expr, f.Reduce) and not expr.domain.edges:
         return
     yield expr

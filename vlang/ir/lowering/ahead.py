@@ -1,4 +1,4 @@
-"""Moves reads of single vertices' values out of loops that cannot change them.
+"""Moves reads of values of single vertices out of loops that cannot change these values.
 
 Lowering turns `q.f` inside a reduction into a `let` before the statement. Inside a loop that writes neither f nor q,
 the value is the same in every superstep, so the `let` goes before the loop. As a result, the rules of the loop need not
@@ -19,7 +19,7 @@ Body = tuple[f.Statement, ...]
 
 
 def before_loop(body: Body, made: Collection[str], own: str = "") -> tuple[list[f.Let], Body]:
-    """Return the `let`s that may go before a loop, and its block without them.
+    """Return the `let`s that may be moved before a loop, and the block of the loop without these `let`s.
 
     Args:
         body: the block of the loop.

@@ -18,7 +18,7 @@ __all__ = ["computing", "fit", "float_of", "fold", "meet", "seed", "weak", "wide
 
 
 def weak(type_: Type) -> bool:
-    """Whether a type is weak, so that the context of the expression decides its final type."""
+    """Return whether a type is weak, so that the context of the expression decides its final type."""
     if isinstance(type_, Tuple):
         return any(item.weak for item in type_.items)
     if isinstance(type_, Vector):

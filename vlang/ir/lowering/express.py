@@ -263,13 +263,13 @@ class Expressions(Reductions):
                     tuple(f.Op(type_.item, "dot", (fit(row, type_), vector)) for row in rows))
 
     def _moved(self, symbol: str, left: f.Expr, right: f.Expr, time: Scalar) -> f.Expr:
-        """`left symbol right` where an operand is a time: the difference of two times, or a time moved by a number."""
+        """Lower `left symbol right` for times: the difference of two times, or a time plus or minus a number."""
         sides = [fit(side, time) if side.type == TEXT else side for side in (left, right)]
         moved = self.operate(symbol, *(fit(side, I64) for side in sides))
         return moved if all(side.type == time for side in sides) else fit(moved, time)
 
     def _beside(self, expr: f.Expr, type_: Type) -> f.Expr:
-        """The distance of a shift in its own integer type; literals and counters take the type of the shifted value."""
+        """Lower the distance of a shift. A literal or counter takes the type of the shifted value, other types stay."""
         if isinstance(type_, Vector):
             return fit(self.concrete(expr, type_.item if weak(expr.type) else None), Vector(type_.item, type_.size))
         return self.concrete(expr, type_ if weak(expr.type) else None)

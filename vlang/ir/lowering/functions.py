@@ -96,7 +96,7 @@ def _clamp(name: str, args: Args, precision: int) -> f.Expr:
 
 
 def _undefined(name: str, args: Args, precision: int) -> f.Expr:
-    """Whether a number is NaN: it differs from itself."""
+    """Return whether a number is NaN: it differs from itself."""
     (arg,) = args
     arg = fit(arg, concrete(arg.type, precision))
     return f.Op(BOOL, "ne", (arg, arg)) if _item(arg.type).floating else f.Const(BOOL, False)

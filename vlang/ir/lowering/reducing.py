@@ -74,14 +74,14 @@ class Reductions(ABC):
         return f.Reduce(type_, name, body, domain, cond, default, user, key, span=node.span)
 
     def _of_group(self, node: t.Reduce) -> f.Reduce:
-        """A reduction over the edges of a group; `_reducing` is already set, and stays set."""
+        """Lower a reduction over the edges of a group. `_reducing` is already set, and stays set."""
         cond = None if node.cond is None else self._expr(node.cond)
         type_, name, body, user = self._folded(node, True)
         default = None if node.default is None else self.typed(node.default, type_)
         return f.Reduce(type_, name, body, f.Domain("group"), cond, default, user, span=node.span)
 
     def _of_pair(self, node: t.Reduce) -> f.Reduce:
-        """A reduction over the common neighbours of the two ends of an edge; `_reducing` is already set."""
+        """Lower a reduction over the common neighbours of the two ends of an edge. `_reducing` is already set."""
         cond = None if node.cond is None else self._expr(node.cond)
         type_, name, body, user = self._folded(node, True)
         default = None if node.default is None else self.typed(node.default, type_)
@@ -90,7 +90,7 @@ class Reductions(ABC):
         return f.Reduce(type_, name, body, f.Domain("common"), cond, default, user, key, span=node.span)
 
     def _folded(self, node: t.Reduce, edges: bool) -> tuple[Type, str, f.Expr, bool]:
-        """The type of a reduction, its name, its body, and whether the program declares it."""
+        """Return the type, the name and the body of a reduction, and whether the program declares the reduction."""
         symbol = self._checked.symbols.get(node)
         if symbol is not None and symbol.kind == "reduction":
             type_ = computing(self.symbol_type(symbol))
@@ -114,7 +114,7 @@ class Reductions(ABC):
                         span=node.span)
 
     def _weighted_mode(self, node: t.Reduce, weight: t.Expr) -> f.Reduce:
-        """`mode(e for D, weight = w)`: component 1 of `min((-sum(w for u), c) for D by c = e)`.
+        """Lower `mode(e for D, weight = w)` to component 1 of `min((-sum(w for u), c) for D by c = e)`.
 
         The weights are summed in 64 bits, since two infinite sums would tie.
         """
@@ -140,7 +140,7 @@ class Reductions(ABC):
                         span=node.span)
 
     def picks_edge(self, node: t.Expr) -> bool:
-        """Whether an expression is a `pick`."""
+        """Return whether an expression is a `pick`."""
         return isinstance(node, t.Reduce) and bool(node.keys)
 
     def chosen(self, pair: f.Expr) -> f.Expr:
@@ -160,12 +160,13 @@ class Reductions(ABC):
         return (u, self_, ordinal) if self._ends == "in" else (self_, u, ordinal)
 
     def _picked(self, node: t.Reduce) -> f.Reduce:
-        """`pick(e for D if c, seed, key, ...)`: `min((hash, e) for D if c)`, a tuple with the chosen value as item 1.
+        """Lower `pick(e for D if c, seed, key, ...)` to `min((hash, e) for D if c)`, a tuple with the chosen value as
+        item 1.
 
         Without weights, `hash` is computed from the seed, the keys, `self`, the neighbour and the position among edges
         to this neighbour. With weights, `hash` is the time of an event at the rate w, which is exponentially
-        distributed; the first event chooses (Efraimidis, Spirakis: Weighted random sampling with a reservoir, IPL 97,
-        2006).
+        distributed; the edge with the first event is chosen (Efraimidis, Spirakis: Weighted random sampling with a
+        reservoir, IPL 97, 2006).
         """
         self._reducing, self._ends = True, node.domain.kind
         cond = None if node.cond is None else self._expr(node.cond)

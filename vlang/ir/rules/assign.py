@@ -1,4 +1,5 @@
-"""Rule S (single assignment): each vertex is written once, after all neighbours that a strict order puts before it."""
+"""Rule S (single assignment): each vertex is written once, after all neighbours that come before it in a strict order.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +75,7 @@ def _start_value(ctx: Context, name: str) -> f.Const | None:
 
 
 def _holds(test: f.Expr, value: f.Const) -> bool:
-    """Whether the test `x op literal` is true for a value of x."""
+    """Return whether the test `x op literal` is true for a value of x."""
     assert isinstance(test, f.Op)
     bound = test.args[1]
     assert isinstance(bound, f.Const)
@@ -85,7 +86,7 @@ def _holds(test: f.Expr, value: f.Const) -> bool:
 
 
 def strict_order(cond: f.Expr) -> bool:
-    """Whether a condition orders the ends of an edge strictly: `(u.p, ..., u) < (p, ..., self)`, or with `>`."""
+    """Return whether a condition orders the ends of an edge strictly: `(u.p, ..., u) < (p, ..., self)`, or with `>`."""
     if not (isinstance(cond, f.Op) and cond.op in ("lt", "gt")):
         return False
     left, right = cond.args
@@ -106,7 +107,9 @@ def _side(tuple_: f.Op) -> str:
 
 
 def _assigned(ctx: Context, write: Write, test: f.Expr, start: f.Const) -> bool:
-    """Whether the written value fails `test`, which permits a single write, and depends on final neighbours only."""
+    """Return whether the written value fails `test`, so that a vertex is written only once, and depends only on final
+    neighbours.
+    """
     rest = write.rest
     gather = ctx.scope.gathers.get(rest.name) if isinstance(rest, f.Accumulator) else None
     if gather is None or ctx.scope.own(gather.reduce):

@@ -58,7 +58,7 @@ class Context:
         known: Signs and bounds of values.
         phases: Its phases.
         default: Whether the loop uses the default activation.
-        default_reason: Why it does, or why not.
+        default_reason: Why the loop uses the default activation, or why not.
         kind: "fixpoint", "delta", "tolerance" or "counted" (language.md section 9).
         kind_reason: Why the loop is of this kind.
     """
@@ -82,7 +82,7 @@ class Context:
         return tuple(write for write in self.writes if name in write.fields)
 
     def whole(self, write: Write) -> bool:
-        """Whether the fields of a tuple write are always written together, in this order."""
+        """Return whether the fields of a tuple write are always written together, in this order."""
         return all(other.fields == write.fields for name in write.fields for other in self.ways(name))
 
     @property
@@ -121,8 +121,8 @@ def context_of(program: f.Program, loop: f.Repeat) -> Context:
 def with_states(ctx: Context) -> Verdict | None:
     """The refusal of every rule about neighbours in a loop that reads or writes edge states; None for other loops.
 
-    A value of an edge belongs to the row of its receiver. It is replaced, not joined, and a change of it notifies no
-    vertex.
+    A value of an edge belongs to the row of its receiver. The value is replaced, not joined, and a change of the value
+    notifies no vertex.
     """
     for gather in ctx.scope.gathers.values():
         names = sorted(({gather.keeps} if gather.keeps else set()) | gather.states)
@@ -138,8 +138,8 @@ def beyond_edges(ctx: Context) -> Verdict | None:
 
     The result is None for other loops.
 
-    A gather along pointers reads the vertices whose field names this vertex. The vertices that point to a vertex are
-    found anew whenever the field has changed.
+    A gather along pointers reads the vertices whose field names this vertex. After a change of the field, the vertices
+    that point to a vertex must be found again.
     """
     refused = with_states(ctx)
     if refused is not None:
@@ -153,10 +153,11 @@ def beyond_edges(ctx: Context) -> Verdict | None:
 
 
 def by_groups(ctx: Context) -> Verdict | None:
-    """The refusal of all rules but N in a loop that gathers by groups, along pointers or from common neighbours.
+    """Return the refusal of all rules except N, for a loop that gathers by groups, along pointers or from common
+    neighbours.
 
-    The result is None for other loops.
-    The value of a group is known only from all of its edges, and a new key of one neighbour changes two groups.
+    The result is None for other loops. The value of a group depends on all of its edges, and a new key of one neighbour
+    changes two groups.
     """
     for name, gather in ctx.scope.gathers.items():
         if gather.reduce.group is not None:
@@ -191,7 +192,7 @@ def outside(scope: LoopScope, writes: tuple[Write, ...], some: Iterable[Write]) 
 
 
 def joins_only(writes: tuple[Write, ...], write: Write) -> bool:
-    """Whether a write is an idempotent join, and every write of its fields uses the same operator."""
+    """Return whether a write is an idempotent join, and every write of its fields uses the same operator."""
     alike = [w for name in write.fields for w in writes if name in w.fields]
     return write.idempotent and all(w.operator == write.operator and w.fields == write.fields for w in alike)
 
@@ -214,7 +215,7 @@ def _read_outside(scope: LoopScope, writes: tuple[Write, ...]) -> frozenset[str]
 def _activation(
     scope: LoopScope, writes: tuple[Write, ...], directions: dict[str, str | None]
 ) -> tuple[bool, str]:
-    """Whether the loop has the default activation, by the criteria of language.md section 9, and the reason."""
+    """Return whether the loop has the default activation, by the criteria of language.md section 9, and the reason."""
     activate = scope.loop.activate
     if activate is None:
         return True, "no `activate when`: a vertex is active if a field applied in the loop changed"

@@ -36,7 +36,7 @@ def derive(ctx: Context) -> Verdict:
 
 def _refusal(ctx: Context) -> str | None:
     """The reason why the only write of the loop does not have the form x = c + L(sum of terms linear in u.x); None if
-    it has.
+    it has this form.
     """
     scope = ctx.scope
     if len(ctx.writes) != 1 or len(ctx.writes[0].fields) != 1:

@@ -24,7 +24,7 @@ def absorbing(ctx: Context) -> tuple[str, ...]:
 
 
 def done(ctx: Context) -> dict[str, bool]:
-    """X1, second part: fields, each with the absorbing value at which a vertex need not gather at all."""
+    """X1, second part: pairs of a field and an absorbing value. A vertex with this value need not gather."""
     if ctx.scope.inner is not None or with_states(ctx) is not None:  # a vertex always writes the values of its row
         return {}
     found: dict[str, bool] = {}
@@ -51,7 +51,7 @@ def _used(statement: f.Statement) -> set[str]:
 
 
 def uniform_frontier(ctx: Context) -> Verdict:
-    """X2: whether the loop is a breadth-first search, so that it may be direction-optimising."""
+    """X2: whether the loop is a breadth-first search, which may optimise its direction."""
     no = "not the shape of a breadth-first search: "
     if ctx.scope.inner is not None:
         return Verdict(False, ctx.inner_reason, "i")
@@ -97,7 +97,8 @@ def _is_neighbour(expr: f.Expr, name: str) -> bool:
 
 
 def _uniform_start(ctx: Context, name: str, far: float) -> bool:
-    """Whether x is either infinite or one constant, the same for all vertices, each time the loop is entered."""
+    """Return whether, at each entry of the loop, every x is infinite or equal to one constant that all vertices share.
+    """
     program, loop = ctx.scope.program, ctx.scope.loop
     everything = list(statements(program.body))
     starts = [s for s in everything if isinstance(s, f.InitField) and s.name == name]
@@ -137,7 +138,7 @@ def _infinite(value: f.Const, far: float) -> bool:
 
 
 def strict(reduce: f.Reduce, known: Known) -> Verdict:
-    """Rule Z: whether a neighbour contributes nothing where one of its fields has the identity."""
+    """Rule Z: whether a neighbour contributes nothing if one of its fields has the value of the identity."""
     if reduce.user or reduce.default is not None or not reduce.domain.stored or reduce.key:
         return Verdict(False, "no identity that every neighbour could hold")
     names, bound = _silencing(reduce, known)
@@ -147,7 +148,7 @@ def strict(reduce: f.Reduce, known: Known) -> Verdict:
 
 
 def silencing(reduce: f.Reduce, known: Known) -> tuple[str, ...]:
-    """Rule Z: the fields of a neighbour whose neutral value makes the neighbour's contribution void.
+    """Rule Z: fields of a neighbour. If one of these fields has its neutral value, the neighbour contributes nothing.
 
     The neutral value is the identity of the reduction, or `false` for a bool that must be true for a contribution.
     """
@@ -155,7 +156,7 @@ def silencing(reduce: f.Reduce, known: Known) -> tuple[str, ...]:
 
 
 def _silencing(reduce: f.Reduce, known: Known) -> tuple[tuple[str, ...], str]:
-    """The fields that rule Z tests, and the value of such a field at which a neighbour contributes nothing."""
+    """Return the fields that rule Z tests, and the field value with which a neighbour contributes nothing."""
     conjuncts = _conjuncts(reduce.cond) if reduce.cond is not None else []
     if reduce.operator == "or" or reduce.counts:
         conjuncts += _conjuncts(reduce.body)
@@ -180,7 +181,9 @@ def _conjuncts(cond: f.Expr) -> list[f.Expr]:
 
 
 def _strict_infinite(body: f.Expr, low: bool, known: Known) -> frozenset[str]:
-    """The fields of u whose infinity makes a contribution to `min` (`low` is true) or `max` infinite."""
+    """Return fields of u. If one of these fields is infinite, the contribution to `min` (`low` is true) or `max` is
+    infinite.
+    """
     if isinstance(body, f.Field):
         signed = isinstance(body.type, Scalar) and body.type.kind != "uint"
         return frozenset({body.name}) if signed and body.of == "other" and body.time == "now" else frozenset()
@@ -201,7 +204,7 @@ def _strict_infinite(body: f.Expr, low: bool, known: Known) -> frozenset[str]:
 
 
 def _bounded(expr: f.Expr, known: Known, below: bool) -> bool:
-    """Whether a term cannot cancel an infinity: an integer, a finite literal or, with `below`, a value >= 0."""
+    """Return whether a term cannot cancel an infinity: an integer, a finite literal or, with `below`, a value >= 0."""
     if isinstance(expr.type, Scalar) and expr.type.integral:
         return True
     finite = isinstance(expr, f.Const) and isinstance(expr.value, float) and math.isfinite(expr.value)
@@ -231,7 +234,7 @@ def _strict_zero(body: f.Expr, domain: str) -> frozenset[str]:
 
 
 def _nonzero(expr: f.Expr, domain: str) -> bool:
-    """Whether a divisor is known not to be 0: it is a literal, or a degree of the neighbour, which is at least 1
+    """Return whether a divisor is known not to be 0: it is a literal, or a degree of the neighbour, which is at least 1
     because it counts the current edge.
     """
     if isinstance(expr, f.Op) and expr.op == "cast":

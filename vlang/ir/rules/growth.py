@@ -44,7 +44,9 @@ def incremental(ctx: Context, order: Verdict) -> Verdict:
 
 
 def _towards(move: str, write: Write) -> str:
-    """UP if more edges move the joined value in the field's direction, DOWN if in the opposite direction."""
+    """Return UP if more edges move the joined value in the direction of the field, DOWN if they move it in the opposite
+    direction.
+    """
     return move if write.direction == "up" else flip(move)
 
 
@@ -53,12 +55,12 @@ def _starts(ctx: Context, name: str) -> list[f.Expr]:
 
 
 def _tied(ctx: Context, name: str) -> bool:
-    """Whether the initial value of a field depends on the edges."""
+    """Return whether the initial value of a field depends on the edges."""
     return any(isinstance(e, (f.Degree, f.Reduce)) for value in _starts(ctx, name) for e in f.walk(value))
 
 
 def _start_stays(ctx: Context, write: Write) -> bool:
-    """Whether the initial value of the written fields is also legal after the edges have changed.
+    """Return whether the initial value of the written fields is also legal after the edges have changed.
 
     The initial value stays legal if it does not depend on edges. A degree stays legal, too, if it is joined by `min`
     with an h-index, which is never more than the degree.

@@ -64,7 +64,7 @@ def _hoistable(expr: f.Expr) -> Iterator[f.Expr]:
 
 
 def only_neighbour(expr: f.Expr) -> bool:
-    """Whether an expression depends only on the neighbour and on graph values."""
+    """Return whether an expression depends only on the neighbour and on graph values."""
     if isinstance(expr, (f.Field, f.Degree, f.Vertex)):
         return expr.of == "other"
     if isinstance(expr, (f.EdgeValue, f.EdgeState, f.Keep, f.Accumulator, f.Reduce)):
@@ -99,7 +99,9 @@ def fuse(ctx: Context, phase: Phase, order: Verdict) -> Verdict:
 
 
 def _apart(order: Verdict) -> bool:
-    """Whether rule A is granted without the mark "together": then fields written together may be read separately."""
+    """Return whether rule A is granted without the mark "together", so that fields written together may be read
+    separately.
+    """
     return order.granted and "together" not in order.marks
 
 

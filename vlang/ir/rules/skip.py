@@ -20,9 +20,9 @@ class PhaseSkip:
 
     Attributes:
         verdict: Whether vertices may be skipped.
-        notifying: The fields whose change at a vertex makes this vertex notify its neighbours.
-        own: The fields whose change at a vertex makes this vertex run again ("+self"). Every change since the phase
-            last began counts, even a change by another phase, or a change that was undone later.
+        notifying: If one of these fields changes at a vertex, this vertex must notify its neighbours.
+        own: If one of these fields changes at a vertex, this vertex must run again ("+self"). All changes since the
+            last begin of the phase count, also changes by other phases and changes that were undone later.
         along: The adjacency directions in which a vertex notifies its neighbours, opposite to the phase's domains.
     """
 

@@ -12,12 +12,12 @@ __all__ = ["above", "below", "both", "can_be_infinite", "compare", "component", 
 
 
 def some(*tests: f.Expr) -> f.Expr:
-    """An expression that is true if some test holds; without tests it is false."""
+    """Return an expression that is true if some test holds; without tests, the expression is false."""
     return fold(lambda a, b: f.Op(BOOL, "or", (a, b)), tests) if tests else f.Const(BOOL, False)
 
 
 def both(*tests: f.Expr) -> f.Expr:
-    """An expression that is true if every test holds; without tests it is true."""
+    """Return an expression that is true if every test holds; without tests, the expression is true."""
     return fold(lambda a, b: f.Op(BOOL, "and", (a, b)), tests) if tests else f.Const(BOOL, True)
 
 
@@ -32,17 +32,17 @@ def compare(op: str, a: f.Expr, b: f.Expr) -> f.Expr:
 
 
 def floating(value: f.Expr) -> bool:
-    """Whether a value is a float."""
+    """Return whether a value is a float."""
     return isinstance(value.type, Scalar) and value.type.floating
 
 
 def can_be_infinite(value: f.Expr) -> bool:
-    """Whether a value is a float or a signed integer."""
+    """Return whether a value is a float or a signed integer."""
     return isinstance(value.type, Scalar) and value.type.kind in ("int", "float")
 
 
 def infinite(value: f.Expr) -> f.Expr:
-    """Whether a float or a signed integer is `inf` or `-inf`."""
+    """Return whether a float or a signed integer is `inf` or `-inf`."""
     assert isinstance(value.type, Scalar)
     if value.type.floating:
         return compare("eq", f.Op(value.type, "abs", (value,)), f.Const(value.type, float("inf")))
@@ -50,39 +50,39 @@ def infinite(value: f.Expr) -> f.Expr:
 
 
 def up(value: f.Expr) -> f.Expr:
-    """Whether a signed integer is `inf`."""
+    """Return whether a signed integer is `inf`."""
     assert isinstance(value.type, Scalar)
     return compare("eq", value, f.Const(value.type, value.type.highest))
 
 
 def down(value: f.Expr) -> f.Expr:
-    """Whether a signed integer is `-inf`."""
+    """Return whether a signed integer is `-inf`."""
     assert isinstance(value.type, Scalar)
     return compare("eq", value, f.Const(value.type, value.type.lowest))
 
 
 def nan(value: f.Expr) -> f.Expr:
-    """Whether a float is NaN; false for other values."""
+    """Return whether a float is NaN; false for other values."""
     return compare("ne", value, value) if floating(value) else f.Const(BOOL, False)
 
 
 def is_none(value: f.Expr) -> f.Expr:
-    """Whether a vertex is `none`."""
+    """Return whether a vertex is `none`."""
     return compare("eq", value, f.Const(VERTEX, None))
 
 
 def equal(value: f.Expr, number: int) -> f.Expr:
-    """Whether a number equals `number`."""
+    """Return whether a number equals `number`."""
     return compare("eq", value, _number(value, number))
 
 
 def below(value: f.Expr, number: int) -> f.Expr:
-    """Whether an integer is less than `number`."""
+    """Return whether an integer is less than `number`."""
     return compare("lt", value, _number(value, number))
 
 
 def above(value: f.Expr, number: int) -> f.Expr:
-    """Whether an integer is greater than `number`."""
+    """Return whether an integer is greater than `number`."""
     return compare("gt", value, _number(value, number))
 
 

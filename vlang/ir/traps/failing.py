@@ -42,7 +42,7 @@ def failures(op: f.Op, compared: bool) -> Iterator[Failure]:
     Args:
         op: The operation.
         compared: Whether the value only decides a minimum, a maximum or a comparison. An infinite integer operand is
-            then taken as intended, and is no failure.
+            then intended, and is no failure.
     """
     if op.op in _ORDERINGS:
         yield from _ordering(op)
@@ -175,7 +175,7 @@ def _operands(op: f.Op) -> Iterator[Failure]:
 
 
 def _meant(arg: f.Expr) -> bool:
-    """Whether an operand is written as a literal, so that its infinity is intended."""
+    """Return whether an operand is written as a literal, so that its infinity is intended."""
     return isinstance(arg, f.Const) or (isinstance(arg, f.Op) and arg.op in ("cast", "neg") and _meant(arg.args[0]))
 
 
@@ -212,7 +212,7 @@ def _conversion(op: f.Op) -> Iterator[Failure]:
 
 
 def _unsigned(op: f.Op) -> f.Expr:
-    """Whether an unsigned result was clamped."""
+    """Return whether an unsigned result was clamped."""
     type_, first = op.type, op.args[0]
     assert isinstance(type_, Scalar)
     most = f.Const(type_, type_.highest)

@@ -82,14 +82,14 @@ _HANDED_ON = frozenset({"add", "sub", "mul", "neg", "cast", "tuple", "item", "ve
 
 
 def _hands_on(expr: f.Op, number: int, compared: bool) -> bool:
-    """Whether an operand only decides a minimum, a maximum or a comparison."""
+    """Return whether an operand only decides a minimum, a maximum or a comparison."""
     if expr.op == "select" and number == 0:
         return False
     return expr.op in _COMPARED or (compared and expr.op in _HANDED_ON)
 
 
 def _compared(reduce: f.Reduce) -> bool:
-    """Whether the contributions of a reduction only decide a minimum or a maximum."""
+    """Return whether the contributions of a reduction only decide a minimum or a maximum."""
     return not reduce.user and reduce.name in ("min", "max")
 
 

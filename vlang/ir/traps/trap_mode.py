@@ -3,8 +3,8 @@
 Each operation that can fail has a number, and numbers grow in the order of evaluation. Statements inserted before each
 statement (and also after a gather) compute the number of the first operation that fails in the statement, or 0. Numbers
 of failures at vertices are kept in a field; numbers for graph-level values and for reductions over vertices are kept in
-`let`s. After every step and superstep, the engine reads these numbers and ends the run if one is not 0 (language.md
-6.1).
+`let`s. After every step and superstep, the engine reads these numbers and ends the run if a number is not 0
+(language.md 6.1).
 """
 
 from __future__ import annotations
@@ -94,7 +94,12 @@ class _Tests:
 
     def _tested(self, one: f.Statement) -> Iterator[f.Statement]:
         self._statement += 1
-        if isinstance(one, f.Gather):
+        if isinstance(one, f.Gather) and isinstance(one.reduce.body, f.Keep):
+            # The values are tested before the store, from which the tests would read no other values: a store is seen
+            # by the next statement only.
+            yield from self._terms(replace(one.reduce, body=one.reduce.body.value), one.span)
+            yield one
+        elif isinstance(one, f.Gather):
             yield from self._terms(one.reduce, one.span)
             yield one
             yield from self._result(one.reduce, f.Accumulator(one.reduce.type, one.name), one.span)
@@ -244,7 +249,7 @@ class _Tests:
         return number if listed else None
 
     def _noted(self, number: f.Expr | None, span: Span) -> Iterator[f.Statement]:
-        """Store a number in the note field of its vertex, unless the vertex has one already."""
+        """Store a number in the note field of a vertex, unless the field already holds a number."""
         if number is not None:
             before = f.Field(U32, self.note, "self")
             keep = b.some(b.no(b.equal(before, 0)), b.compare("eq", number, _NONE))
@@ -274,8 +279,8 @@ def _active(reduce: f.Reduce, cond: f.Expr | None = None) -> f.Expr | None:
 
 
 def _reads_change(expr: f.Expr) -> bool:
-    """Whether an expression reads the `change` of a field.
+    """Return whether an expression reads the `change` of a field.
 
-    At the end of a superstep, a `change` has another value than during the superstep.
+    The value of a `change` at the end of a superstep differs from its value during the superstep.
     """
     return any(isinstance(e, f.Field) and e.time == "change" for e in f.walk(expr))

@@ -91,7 +91,7 @@ class _Written:
         return _INDENT * self.row.depth
 
     def head(self, index: int) -> str:
-        """The text of the first line up to the piece `index`, which is left out."""
+        """Return the text of the first line up to the piece `index`, without this piece."""
         return " " * self.indent + "".join(self.shown(i) for i in range(index))
 
     def shown(self, index: int) -> str:
@@ -133,7 +133,7 @@ class _Written:
 
 
 def _joined(line: str, brackets: Sequence[int | None]) -> str:
-    """A line that continues on the next one, with a backslash at its end unless a bracket is open."""
+    """Return a line that continues on the next line. It ends with a backslash unless a bracket is open."""
     return line if brackets else line + " \\"
 
 
@@ -145,7 +145,7 @@ def _remarked(line: str, remark: str) -> str:
 
 
 def _numbered(lines: Sequence[_Written]) -> Iterator[tuple[int, _Written]]:
-    """Yield each line with the number of its run, where a run is consecutive lines of one kind in one block."""
+    """Yield each line with the number of its run. A run consists of consecutive lines of one kind in one block."""
     number = 0
     last: tuple[int, int] | None = None
     for line in lines:
@@ -177,7 +177,7 @@ def _column(run: Sequence[_Written], find: Callable[[Row], int | None], *, right
 
     Args:
         run: the lines.
-        find: the index of the piece in a row; None if the row does not have it.
+        find: returns the index of the piece in a row; None if the row has no such piece.
         right: whether to align right edges instead of left edges.
         most: the most spaces to insert, or None for no limit. A group that needs more spaces stays unaligned.
     """

@@ -156,7 +156,7 @@ def _comment(line: str) -> str:
 
 
 def _spaced(before: list[Piece], kind: str) -> bool:
-    """Whether a space is written between the pieces of a row and the token that follows them."""
+    """Return whether a space is written between the pieces of a row and the token that follows them."""
     last = before[-1]
     if kind in _NEVER_BEFORE:
         return kind == "DOT" and last.kind == "NUMBER"  # `1 .x` is a member of 1; `1.x` does not parse
@@ -170,7 +170,7 @@ def _spaced(before: list[Piece], kind: str) -> bool:
 
 
 def _sign(pieces: list[Piece]) -> bool:
-    """Whether the last piece is the sign of an operand, not an operator between two operands."""
+    """Return whether the last piece is the sign of an operand, not an operator between two operands."""
     return pieces[-1].kind in _SIGNS and (len(pieces) < 2 or pieces[-2].kind not in _OPERANDS)
 
 
@@ -181,8 +181,8 @@ def _between(rows: list[Row], gap: str, depth: int) -> list[Above]:
 
     Args:
         gap: the text between the rows.
-        depth: the depth of the next row. A comment between a block and a row outside of it belongs to the innermost
-            block whose lines begin at or left of the column of the comment.
+        depth: the depth of the next row. A comment between a block and a row outside of the block belongs to the
+            innermost block that is not indented more than the comment.
     """
     lines = gap.split("\n")[:-1] if "\n" in gap else []
     if rows and lines:

@@ -84,7 +84,7 @@ def zipped_columns(line: str, around: Surroundings) -> Habit | None:
 
 
 def total_of_column(line: str, around: Surroundings) -> Habit | None:
-    """Recognise `x / x.sum()`, in which every vertex uses a number of the whole graph."""
+    """Recognise `x / x.sum()`, in which every vertex uses a value of the whole graph."""
     match = _TOTAL.match(line)
     if match is None or match["column"] not in around.fields:
         return None

@@ -325,7 +325,7 @@ def _parameter(case: _Case) -> Problem | None:
 
 
 def _keyword_of_reduction(case: _Case) -> Problem | None:
-    """The problem of `where` in a reduction, and of `default` and `weight` without `=`."""
+    """Return the problem of `where` in a reduction, or of `default` or `weight` without `=`."""
     here, before = case.here, case.before
     if here is None or before is None:
         return None

@@ -77,7 +77,7 @@ def _whole(text: str) -> Problem | None:
 
 
 def _recovered(text: str, filename: str) -> Reading:
-    from vlang.syntax.mistakes.blocks.rules import report_blocks  # start-up: compiles many patterns
+    from vlang.syntax.mistakes.block_rules import report_blocks  # start-up: compiles many patterns
 
     found = scan(text, _of_other_language, report_blocks)
     if not found.lines:
@@ -122,7 +122,7 @@ def _of_other_language(found: Scan, line: Line) -> bool:
 
 
 def _header(found: Scan) -> bool:
-    """Whether the first line is the header. Reports a missing or misplaced header."""
+    """Return whether the first line is the header. Reports a missing or misplaced header."""
     first = found.lines[0]
     if first.first == "program":
         return True

@@ -1,4 +1,4 @@
-"""What rules for lines of other languages share: the program around a line, and its parts."""
+"""Data and functions that the rules for lines of other languages share: the program around a line, and its parts."""
 
 from __future__ import annotations
 

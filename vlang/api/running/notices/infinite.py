@@ -61,7 +61,7 @@ def integer_warnings(
 
 
 def _infinite(array: NDArray[Any]) -> bool:
-    """Whether an array of signed integers holds an infinity."""
+    """Return whether an array of signed integers holds an infinity."""
     ends = np.iinfo(array.dtype)
     return bool(array.size) and ends.min < 0 and (array.max() == ends.max or array.min() == ends.min)
 

@@ -1,4 +1,6 @@
-"""Reports floats that overflowed in a run: the statement, a vertex, and whether the outputs show the overflow."""
+"""Reports floats that overflowed in a run. A report contains the statement, a vertex, and whether outputs show the
+overflow.
+"""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ from vlang.runtime.plan.layouts.order_words import (
 
 @inner
 def has_room(control: Pointer[i64], desk: Pointer[i64]) -> bool:
-    """Whether this worker can get another run."""
+    """Return whether this worker can get another run."""
     if desk[ORDER_FREE] != 0 or desk[ORDER_FRESH] != desk[ORDER_FRESH_END]:
         return True
     return control[ORDER_TAKEN] + ORDER_GRANT <= control[ORDER_RUNS]
@@ -120,7 +120,8 @@ def length_of(links: Pointer[i64], at: i64) -> i64:
 
 @inner
 def put_on_offer(desk: Pointer[i64], at: i64, turn: i64) -> None:
-    """Offer the runs of a list to all workers in a round. All earlier offers of this worker must have been taken.
+    """Offer the runs of a list to all workers in a round. Other workers must have taken all earlier offers of this
+    worker.
 
     Each offer has a number, which a worker compares when it takes a run. So a run that was freed and used again in the
     meantime is not mistaken for the run that was offered.
@@ -132,7 +133,7 @@ def put_on_offer(desk: Pointer[i64], at: i64, turn: i64) -> None:
 
 @inner
 def on_offer(desk: Pointer[i64], turn: i64) -> bool:
-    """Whether a worker offers runs in a round."""
+    """Return whether a worker offers runs in a round."""
     head = peek(desk, ORDER_HEAD)
     return (head >> ORDER_PLACE) & 3 == turn and head & ((i64(1) << ORDER_PLACE) - 1) != 0
 
@@ -167,7 +168,7 @@ def bounded(priority: f64) -> f64:
 
 @inner
 def next_bucket(places: Pointer[i64], now: i64 | int) -> i64 | int:
-    """The first bucket from `now` on that has entries; ORDER_MOVED if there is none."""
+    """Return the first bucket that has entries and is not before bucket `now`; ORDER_MOVED if there is none."""
     while now <= ORDER_BUCKETS and places[now] == 0:
         now += 1
     return now

@@ -1,7 +1,7 @@
 """The common neighbours of two vertices, from sorted neighbour lists.
 
-The lists are merged, or the longer one is searched if their lengths differ much. The lists ignore the
-direction of edges, and contain no loops and no repetitions.
+The lists are merged. If their lengths differ much, the longer list is searched instead. The lists ignore the direction
+of edges, and contain no loops and no repetitions.
 """
 
 from vlang.emit.cpu.skeletons.holes import Pointer, i64, inner, min, u32, u64
@@ -54,7 +54,9 @@ def common_count(starts: Pointer[u64], targets: Pointer[u32], a: u32, b: u32) ->
 
 @inner
 def longer_list(first: i64, second: i64) -> i64:
-    """Which of two neighbour lists is searched instead of merged, because it is much longer: 1, 2, or 0 for neither."""
+    """Return the number (1 or 2) of the neighbour list that is searched because it is much longer; 0 if the lists are
+    merged.
+    """
     if first > 16 * second:
         return i64(1)
     return i64(2) if second > 16 * first else i64(0)
@@ -84,7 +86,7 @@ def next_common(targets: Pointer[u32], i: i64, end: i64, j: i64, stop: i64, long
 
 @inner
 def entry_of(starts: Pointer[u64], targets: Pointer[u32], a: u32, b: u32) -> i64:
-    """1 plus the position of b in the neighbour list of a; 0 if b is a itself."""
+    """Return 1 plus the position of b in the neighbour list of a; 0 if b equals a."""
     if i64(a) == i64(b):
         return i64(0)
     return first_not_below(targets, i64(starts[i64(a)]), i64(starts[i64(a) + 1]), u32(b)) + 1

@@ -3,8 +3,8 @@
 Each worker pushes from the vertices that it found itself, and appends the vertices that it finds to its own queue. If
 one worker found many more vertices than the others, the vertices of all queues are divided equally instead. If several
 workers found a vertex, one of them keeps it; after a barrier, the others remove it from their queues. After a second
-barrier, the number of vertices is known. No vertex or edge needs an atomic operation. If few vertices are found, worker
-0 continues alone, and the others wait for worker 0 at the second barrier.
+barrier, all workers know the number of vertices. No vertex or edge needs an atomic operation. If few vertices are
+found, worker 0 continues alone, and the others wait for worker 0 at the second barrier.
 """
 
 from typing import Any
@@ -88,7 +88,7 @@ def send_on(
     env: Env, targets: Pointer[u32], queue: Pointer[u32], rows: Pointer[u64], place: i64, finders: Pointer[u8],
     first: i64, last: i64, at: i64, value: Any, me: i64, spare: i64, several: bool
 ) -> i64:
-    """Push from queue entries, whose row bounds begin at `place`.
+    """Push from queue entries. The bounds of their rows begin at index `place`.
 
     Append the vertices found to the queue from index `at` on; returns the new end of the queue.
     """
@@ -161,7 +161,7 @@ def hand_over(
     control: Pointer[i64], table: Pointer[u64], queue: Pointer[u32], rows: Pointer[u64], front: Pointer[u64],
     longs: Pointer[u64], counts: Pointer[i64], words: i64, crew: i64
 ) -> None:
-    """In the bitmap of the frontier, set the bits of the vertices that the workers found."""
+    """Set the bits of the vertices that the workers found in the bitmap of the frontier."""
     room = value_i64(table, REACH_ROOM)
     for w in range(crew):
         desk = words + REACH_DESK * w

@@ -10,7 +10,7 @@ from vlang.runtime.compile.intrinsics import bits_of, float_of, inner
 
 @inner
 def int_floordiv(a, b):
-    """a // b, rounded towards minus infinity; 0 for b = 0. The least value // -1 wraps."""
+    """a // b, rounded towards minus infinity; 0 for b = 0. The quotient of the least value and -1 wraps."""
     if b == 0:
         return np.int64(0)
     if b == -1:
@@ -84,7 +84,9 @@ def shr(a, b, bits):
 
 @inner
 def floor_int(x, high, low):
-    """The floor of a float as an integer; out of range, the result is `high` (inf) or `low` (-inf). NaN gives 0."""
+    """Return the floor of a float as an integer. If it is out of range, the result is `high` (inf) or `low` (-inf). NaN
+    gives 0.
+    """
     y = np.floor(x)
     if y != y:
         return np.int64(0)
@@ -182,7 +184,8 @@ def mix(seed, x):
 def exponential(bits):
     """-log(U) for U = (k + 1) / 2^53, where k is the number in the top 53 bits: an exponentially distributed number.
 
-    The logarithm is that of fdlibm (Sun Microsystems, e_log.c), in operations that are the same on every target.
+    The logarithm is computed as in fdlibm (Sun Microsystems, e_log.c), with operations that are the same on every
+    target.
     """
     k, low = (bits >> np.uint64(11)) + np.uint64(1), np.int64(1)
     for step in (32, 16, 8, 4, 2, 1):
@@ -203,7 +206,8 @@ def exponential(bits):
 
 @inner
 def waiting(bits, weight):
-    """The time of an event at the rate `weight`, drawn from a hash; inf if the weight is not positive."""
+    """Return the random time of an event at the rate `weight`, computed from a hash; inf if the weight is not positive.
+    """
     if weight > 0.0:
         return exponential(bits) / weight
     return np.inf

@@ -7,16 +7,16 @@ entries from other workers. So a worker mostly processes vertices that it has fo
 the bucket is empty (Blumofe, Leiserson: Scheduling multithreaded computations by work stealing, JACM 46, 1999). The
 width of buckets is adapted during the run (`change_of`).
 
-The following functions are generated from the program. `joined_part` computes the part that all contributions of a
-vertex have in common. `along` reads the values of an edge. `offer` joins a contribution into the receiver. `rank` is
-the priority of a vertex; the vertex with the least priority is processed first. `silent` tests whether a vertex
-contributes nothing. `near_vertex` and `near_edge` prefetch data of a vertex and of an edge. If `shift` is not 0, an
-edge is one word of `targets`: the receiver, and the value of its column from bit `shift` on.
+The following functions are generated from the program. `joined_part` computes the common part of all contributions of a
+vertex. `along` reads the values of an edge. `offer` joins a contribution into the receiver. `rank` is the priority of a
+vertex; the vertex with the least priority is processed first. `silent` tests whether a vertex contributes nothing.
+`near_vertex` and `near_edge` prefetch data of a vertex and of an edge. If `shift` is not 0, an edge is one word of
+`targets`: the low `shift` bits are the receiver, and the higher bits are the value of the edge column.
 
 A vertex whose value is in the range of a later bucket is in that bucket, unless some vertex had to wait for a free run
 (`unsure`). So a vertex that improves without leaving the range of its bucket need not be added again. All workers run
-`priority` at the same time. All workers make the same decisions, because they read the same words, which each worker
-publishes (its desk). These words do not change before all workers have passed the barrier.
+`priority` at the same time. Each worker publishes some words (its desk). All workers read the same published words, so
+they make the same decisions. These words do not change before all workers have passed the barrier.
 """
 
 import numpy as np
@@ -171,8 +171,8 @@ def enter_all(
 ) -> None:
     """Add vertices to the list for the next window.
 
-    If `filling` is 1, these are all vertices that contribute something (rule Z). If it is 2 or 3, these are the
-    vertices whose bit in `spilled` is set; the bit is cleared.
+    If `filling` is 1, add all vertices that contribute something (rule Z). If `filling` is 2 or 3, add the vertices
+    whose bit in `spilled` is set, and clear the bit.
     """
     while True:
         if filling >= 2 and not has_room(control, desk):
@@ -198,7 +198,9 @@ def collect(
     env: Env, control: Pointer[i64], desk: Pointer[i64], places: Pointer[i64], links: Pointer[i64],
     entries: Pointer[u32], spilled: Pointer[u64], first: i64, origin: f64, scale: f64
 ) -> None:
-    """Move the vertices of the buckets from `first` on to the list for the next window, except outdated entries."""
+    """Move the vertices of bucket `first` and of later buckets to the list for the next window, except outdated
+    entries.
+    """
     for slot in range(first, ORDER_BUCKETS + 1):
         at = places[slot]
         places[slot] = 0

@@ -1,4 +1,5 @@
-"""Loops with a uniform frontier (rule X2): its vertices all send the same value, so any of them may reach a vertex.
+"""Loops with a uniform frontier (rule X2): all vertices of the frontier send the same value, so any sender may reach a
+vertex.
 
 The following functions are generated from the program: `level` (the value that the frontier sends, and whether it can
 change a vertex), `is_final`, `reach` and `renew`. Layout: REACH_... in runtime/plan/layouts/reach_words.py.

@@ -1,4 +1,5 @@
-"""Short vertices of a full pass over edges, in runs of RUN vertices: first all gather, then all apply.
+"""Short vertices of a full pass over edges, in runs of RUN vertices: first all vertices of a run gather, then all
+apply.
 
 All applies run in a separate loop without branches, which LLVM vectorises. Most rows of a sparse graph have few edges.
 So the loop over edges is unrolled by four, and a row of up to three edges needs no loop. `lay` and `laid`, which store

@@ -45,7 +45,7 @@ class Words:
         return [f"old = {self.pointer}[{v}]"]
 
     def place(self, v: str) -> str:
-        """Code of an index: the first word of a vertex, which holds its first part, has this index."""
+        """Return code of the index of the first word of a vertex; this word holds the first part."""
         return f"2 * {v}" if self.count == 2 else v
 
     def first(self) -> str:
@@ -102,7 +102,7 @@ def words_of(writer: StageWriter, fields: tuple[str, ...], types: tuple[Scalar, 
 
 
 def _taken(d: Dialect, type_: Scalar, word: str, at: int) -> str:
-    """Code of the part of a word that begins at bit `at`."""
+    """Return code of the part that begins at bit `at` of a word."""
     shifted = f"({word} >> u64({at}))" if at else word
     bits = f"u{type_.bits}({shifted})" if type_.bits < 64 else shifted
     if type_ in (BOOL, F16):

@@ -49,7 +49,7 @@ class PriorityText:
 
 
 def _refused(writer: StageWriter, how: Pushing) -> str:
-    """Why a loop cannot run in priority order; "" if it can."""
+    """Return the reason why a loop cannot run in priority order; "" if it can."""
     plan = writer.plan
     writes, reason = joined_writes(writer)
     if plan is None or reason:
@@ -141,7 +141,7 @@ def _joined_part(writer: StageWriter, how: Pushing) -> tuple[Function, ...]:
 
 
 def _together(writer: StageWriter) -> bool:
-    """Whether the parts of a neighbour's tuple are read together."""
+    """Return whether the parts of a neighbour's tuple are read together."""
     return writer.plan is not None and writer.plan.together
 
 

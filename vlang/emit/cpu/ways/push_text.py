@@ -57,7 +57,7 @@ class Pushing:
 
 
 def pushing(writer: StageWriter) -> Pushing:
-    """Whether and how a stage may push."""
+    """Return whether and how a stage may push."""
     writes, reason = joined_writes(writer)
     reason = reason or _not_words(writer, writes)
     if reason:
@@ -72,7 +72,7 @@ def pushing(writer: StageWriter) -> Pushing:
 
 
 def _not_words(writer: StageWriter, writes: tuple[Write, ...]) -> str:
-    """Why gathered values cannot be stored in fields unchanged; "" if they can."""
+    """Return the reason why gathered values cannot be stored in fields unchanged; "" if they can."""
     for write, accumulation in zip(writes, writer.accumulations):
         if accumulation.declared is not None:
             return f"`{accumulation.reduce.name}` is declared by the program, and may round"
@@ -225,7 +225,7 @@ def _same(d: Dialect, rounded: bool, type_: Scalar, was: str, now: str, operator
 
 
 def _absorbed(writer: StageWriter, how: Pushing, unchanged: str) -> Lines:
-    """Lines that skip a receiver whose bool is final, before other fields of the receiver are read (rule X1)."""
+    """Return lines that skip a receiver with a final bool before other fields of the receiver are read (rule X1)."""
     operators = [accumulation.reduce.operator for accumulation in writer.accumulations]
     if how.types != (BOOL,) or "early" in writer.without:
         return ()

@@ -23,7 +23,9 @@ _KINDS = {"": 0, "direct": 1, "cells": 2}  # the numbers that the skeletons use
 
 
 class PushText(GpuWayText):
-    """The functions by which a stage pushes; none if it cannot push. `open` and `pushed` exist only with cells."""
+    """Generates the functions by which a stage pushes, if it can push. `open` and `pushed` are generated only for
+    cells.
+    """
 
     name = "push"
 

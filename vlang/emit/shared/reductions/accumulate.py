@@ -26,8 +26,8 @@ class Accumulation:
 
     Attributes:
         reduce: the reduction.
-        types: the types of the components: the components of the value; for `mean`, the number of contributions; with a
-            `default`, a bool that says whether anything contributed.
+        types: the types of the components. They are the components of the value; for `mean`, also the number of
+            contributions; with a `default`, also a bool that is true if there was a contribution.
         declared: the declaration of the reduction, if the program declares it; otherwise None.
         exact: for sums and products of integers, the components of the value; otherwise None.
     """
@@ -93,7 +93,7 @@ class Accumulation:
         """Code of the components before any contribution.
 
         Args:
-            types: component types, if other than the accumulator's.
+            types: the types of the components, if they differ from the types of the accumulator.
         """
         d = writer.d
         kinds = types or self.types
@@ -121,7 +121,7 @@ class Accumulation:
         return self._chosen(writer, self.contribution(self._guarded(writer), types), self.identity(writer, types))
 
     def _guarded(self, writer: Writer) -> Writer:
-        """A writer whose loops over common neighbours run only where the condition of the reduction holds."""
+        """Return a writer whose loops over common neighbours run only if the condition of the reduction is true."""
         if self.reduce.cond is None or not self.reduce.pairs:
             return writer
         inner = writer.elsewhere(writer.place)
@@ -135,7 +135,7 @@ class Accumulation:
         return writer.chosen(test, self.types, yes, no)
 
     def contribution(self, writer: Writer, types: tuple[Scalar, ...]) -> tuple[str, ...]:
-        """The components, in `types`, of a single contribution, whatever its condition."""
+        """Return the components, in `types`, of a single contribution, without regard to the condition."""
         body, d = self.reduce.body, writer.d
         if self.result == "int":
             one = writer.value(body)
@@ -179,7 +179,7 @@ class Accumulation:
 
     @property
     def _sign(self) -> str:
-        """The operator of both targets that merges two components."""
+        """Return the operator that merges two components; it is the same for both targets."""
         assert self.rule is not None
         assert self.rule.monoid is not None
         return self.rule.monoid.merge

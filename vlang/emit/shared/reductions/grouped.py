@@ -60,12 +60,16 @@ class Grouped(Accumulation):
 
     @property
     def segmented(self) -> bool:
-        """Whether bits depend on the order of contributions, so that segments of long rows are merged in order."""
+        """Whether the bits of the result depend on the order of contributions, so that segments of long rows are merged
+        in order.
+        """
         return any(not _exact(one) for one in self.inside)
 
     @property
     def ordered(self) -> bool:
-        """Whether groups are visited in increasing order of their keys, because bits depend on the order."""
+        """Whether groups are visited in increasing order of their keys, because the bits of the result depend on the
+        order.
+        """
         return not _exact(self)
 
     @property
@@ -88,8 +92,8 @@ class Grouped(Accumulation):
     def structure(self) -> str:
         """The structure to fill: "grouped:WORDS:KEYS:ENTRY" or "grouped:WORDS:vertices:ENTRY".
 
-        WORDS is the number of words of a group on a CPU, of 64 bits. KEYS is the largest number of groups, or 0 for
-        the number of edges. ENTRY is the size of an entry on a GPU, which has an entry for each edge.
+        WORDS is the number of 64-bit words of a group on a CPU. KEYS is the largest number of groups, or 0 for the
+        number of edges. ENTRY is the size of an entry on a GPU, which has an entry for each edge.
         """
         keys = "vertices" if self.key == VERTEX else self.keys
         return f"grouped:{self.words + self.kept}:{keys}:{self.words}"
@@ -146,7 +150,7 @@ def _inside(reduce: f.Reduce) -> Iterator[f.Reduce]:
 
 
 def _exact(one: Accumulation) -> bool:
-    """Whether the bits of a reduction do not depend on the order of its contributions."""
+    """Return whether the bits of a reduction do not depend on the order of its contributions."""
     if one.declared is not None:
         return False
     body = one.reduce.body.type

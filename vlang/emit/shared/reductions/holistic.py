@@ -2,8 +2,8 @@
 
 One worker (on a GPU, a group of lanes) adds the contributions of a vertex one by one to a structure in scratch memory:
 a hash table that counts values, a bitmap, counts by size, or a list. Time and memory are linear in the number of
-contributions. At worst, a median takes the time of the other reductions multiplied by the number of bits of a value.
-The result does not depend on the order of the contributions.
+contributions. In the worst case, a median takes the time of the other reductions multiplied by the number of bits of a
+value. The result does not depend on the order of the contributions.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Holistic(Accumulation):
 
     types: for mode, the leading value and its count; for median, a key (see `key_type`); for mex and hindex, the
     result. The components of these types are final only after the last contribution. With a `default`, the last
-    component is a bool: whether there was a contribution.
+    component is a bool that is true if there was a contribution.
     """
 
     @staticmethod
@@ -79,7 +79,7 @@ class Holistic(Accumulation):
         return values if self.reduce.default is None else (*values, d.false)
 
     def sent(self, writer: Writer, types: tuple[Scalar, ...]) -> tuple[str, ...]:
-        """The form in which one contribution is sent: its value, and whether the condition holds."""
+        """Return the two items of a sent contribution: its value, and a bool that is true if the condition holds."""
         return self.found(writer)
 
     def merge(self, writer: Writer, a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,4 +1,6 @@
-"""The accumulators of several reductions side by side: the parts of each, merging, and arrays that store them."""
+"""Accumulators of several reductions, packed side by side: their parts, the merge of two such accumulators, and arrays
+that store them.
+"""
 
 from __future__ import annotations
 

@@ -105,11 +105,11 @@ class ComponentWriter:
         return self.d.both(f"({a} != {b})", f"({self.d.either(f'({a} == {a})', f'({b} == {b})')})")
 
     def least(self, op: str, type_: Type, a: str, b: str) -> str:
-        """Code of min or max of two scalars: b if it beats a, otherwise a. `none` never wins.
+        """Return code of min or max of two scalars: b if b is better than a, otherwise a. `none` never wins.
 
         Args:
             op: "min" or "max".
-            type_: The type of both.
+            type_: The type of both operands.
             a: The operand that is chosen in a tie.
             b: The other operand.
         """

@@ -36,7 +36,8 @@ def stored_as(type_: Type) -> str:
 
 
 def column_as(type_: Type) -> str:
-    """The name of the type to which the engine converts an edge column: as `stored_as`, except for f16 and bool."""
+    """Return the name of the type to which the engine converts an edge column: as `stored_as`, except for f16 and bool.
+    """
     return type_.name if isinstance(type_, Scalar) and type_ in (BOOL, F16) else stored_as(type_)
 
 
@@ -212,19 +213,19 @@ class Dialect(ABC):
 
     @abstractmethod
     def both(self, *parts: str) -> str:
-        """Whether all bools are true; every one is evaluated, without short-circuit."""
+        """Return whether all bools are true; every one is evaluated, without short-circuit."""
 
     @abstractmethod
     def either(self, *parts: str) -> str:
-        """Whether at least one bool is true; every one is evaluated, without short-circuit."""
+        """Return whether at least one bool is true; every one is evaluated, without short-circuit."""
 
     @abstractmethod
     def conjunction(self, *parts: str) -> str:
-        """Whether all comparisons are true."""
+        """Return whether all comparisons are true."""
 
     @abstractmethod
     def disjunction(self, *parts: str) -> str:
-        """Whether at least one comparison is true."""
+        """Return whether at least one comparison is true."""
 
     @abstractmethod
     def bits(self, *parts: str) -> str:
@@ -251,7 +252,7 @@ class Dialect(ABC):
     def intersection(
         self, number: int, lists: tuple[str, str], ends: tuple[str, str], guard: str, body: Sequence[str]
     ) -> list[str]:
-        """The lines of a loop over the common entries of the neighbour lists of two vertices.
+        """Return the lines of a loop over the common entries of two neighbour lists.
 
         Args:
             number: The number k in the names of the variables: wk is the index of the common neighbour, ik and jk are
@@ -275,7 +276,7 @@ class Dialect(ABC):
             pointer: The array.
             index: The vertex or row.
             width: The number of entries for each vertex or row.
-            part: Which of these entries, counted from 0.
+            part: The number of the entry among these entries, from 0.
         """
 
     @abstractmethod
@@ -284,7 +285,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def product(self, type_: Scalar, matrix: str, rows: int, vector: tuple[str, ...]) -> str:
-        """A matrix times a vector, where every row is added up from the left.
+        """Return code of a matrix times a vector; the terms of each row are added from left to right.
 
         Args:
             type_: The type of all components, a float.

@@ -56,9 +56,9 @@ class Place(Protocol):
         of: the code of the vertex index for a field or degree, if an expression computes the vertex; otherwise None.
         index: returns the code of a vertex's index from the code of its number.
         third: returns the code of the index of the common neighbour, in a reduction over common neighbours.
-        between: returns the code of the sum of an edge field over the edges between two vertices; None if the graph
-            does not have the field.
-        state: returns the code of an edge state before the pass, at the current edge or at the opposite one.
+        between: returns the code of the sum of an edge field over the edges between two vertices; None if the graph has
+            no such field.
+        state: returns the code of an edge state before the pass, at the current edge or at the opposite edge.
         kept: returns the code of the array element that stores the new value of an edge state.
         reduced: writes the code of a reduction inside the expression; returns its value.
         matrix: returns the code of a pointer to the columns of a matrix; None if no parameter has this shape.
@@ -163,7 +163,9 @@ class Writer(ComponentWriter):
         raise Unwritable(f"`{type(expr).__name__.lower()}`")
 
     def _keep(self, expr: f.Keep) -> str:
-        """Write the store of a value at the current edge; returns code that says whether it is a new value."""
+        """Write code that stores a value at the current edge; return code that tests whether the value differs from the
+        old value.
+        """
         type_ = expr.value.type
         assert isinstance(type_, Scalar)
         inner, old = self, self.value(f.EdgeState(type_, expr.name))
@@ -234,7 +236,7 @@ class Writer(ComponentWriter):
 
     def joined(self, reduction: f.UserReduction, a: tuple[str, ...],
                b: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:
-        """The result of a declared reduction applied to two values of its wide type.
+        """Return the result of a declared reduction applied to two values of its wide (64-bit) type.
 
         Returns: The names of the components, and the names of bools that say whether an integer does not fit 64 bits.
         """
@@ -249,7 +251,7 @@ class Writer(ComponentWriter):
         return names, left
 
     def widened(self, reduction: f.UserReduction, names: tuple[str, ...]) -> tuple[str, ...]:
-        """The components of a value of a declared reduction, converted to its wide type."""
+        """Return the components of a value of a declared reduction, converted to its wide (64-bit) type."""
         kinds = zip(names, scalars_of(reduction.type), scalars_of(reduction.wide))
         return tuple(name if a == b else self.name(self.cast(name, a, b)) for name, a, b in kinds)
 
@@ -293,7 +295,7 @@ class Writer(ComponentWriter):
 
         Args:
             op: "min" or "max".
-            type_: The type of both tuples.
+            type_: The type of the two tuples.
             new: The names of the components of `new`.
             best: The names of the components of `best`.
         """

@@ -34,9 +34,9 @@ class Frame:
         vertices: The graph-level values of type vertex.
         renumbered: Whether the graph stores its vertices in another order than their numbers, so that the number of a
             vertex is not its index.
-        scattered: The arrays over vertices that some function reads or writes at another vertex than its own.
-        far: The arrays that some function reads at a vertex other than its own vertex and the neighbours, and the
-            arrays of whole neighbour lists. Each array has the line of the first such access.
+        scattered: The arrays over vertices that some function reads or writes at a vertex other than its own vertex.
+        far: The arrays that some function reads at a vertex that is neither its own vertex nor a neighbour, and the
+            arrays of whole neighbour lists. Each array is stored with the line of the first such access.
         pointers: The fields along which passes gather, with the line of the first such gather.
     """
 
@@ -198,7 +198,7 @@ class Times:
 
     Attributes:
         previous: The slot kind of `old(f)`: "field" before a pass, "next" after it.
-        starts: The fields with a copy from the start of the superstep, which is then used instead of `previous`.
+        starts: The fields with a copy from the start of the superstep. The copy is used instead of `previous`.
         sent: The fields with an array of the values last sent (slot kind "sent").
         level: The level of the loop that these copies belong to.
     """

@@ -1,8 +1,8 @@
 """Code of integer arithmetic: plain instructions where every result fits the type, otherwise saturating functions.
 
-`+ - *` and unary minus give the exact value if it is finite in the type, otherwise `inf` or `-inf` (language.md section
-6). The saturating functions of both targets clamp the result. Where an infinite operand must decide the result, the
-code also tests the operand.
+`+ - *` and unary minus give the exact value if the type can hold it as a finite value, otherwise `inf` or `-inf`
+(language.md section 6). The saturating functions of both targets clamp the result. If an infinite operand must decide
+the result, the code also tests this operand.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def multiplied(writer: Writer, type_: Scalar, a: str, b: str, left: Range, right
 
 
 def quotient(writer: Writer, type_: Scalar, a: str, b: str, left: Range, right: Range) -> str:
-    """Code of a // b for integers: the result is 0 for b = 0, and `inf` for the least value // -1.
+    """Code of a // b for integers: the result is 0 for b = 0, and `inf` for the least value divided by -1.
 
     Args:
         writer: The writer of the function.
@@ -131,7 +131,7 @@ def _opposite(a: Range) -> Range:
 
 
 def _fits(a: Range, b: Range, type_: Type) -> bool:
-    """Whether the sum of two finite values always fits the type."""
+    """Return whether the sum of two finite values always fits the type."""
     left, right = a.finite, b.finite
     if left is None or right is None or not isinstance(type_, Scalar):
         return True

@@ -43,7 +43,7 @@ def _infix(writer: Writer, expr: f.Op) -> str:
 
 
 def _finite(expr: f.Expr) -> bool:
-    """Whether the form of an operand shows that it is finite, so that no test for infinities is written."""
+    """Return whether the form of an operand shows that it is finite, so that no test for infinities is written."""
     if isinstance(expr, f.Const):
         assert isinstance(expr.type, Scalar)
         return not (expr.value in (expr.type.highest, expr.type.lowest) or isinstance(expr.value, float))

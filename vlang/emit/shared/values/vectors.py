@@ -37,7 +37,7 @@ _WIDE = frozenset({"add", "sub", "mul", "div", "min", "max", "neg", "abs", "sqrt
 
 
 def _computable(arg: f.Expr) -> bool:
-    """Whether an operand of an operation on long vectors is a scalar or a vector of floats."""
+    """Return whether an operand of an operation on long vectors is a scalar or a vector of floats."""
     return not isinstance(arg.type, Vector) or arg.type.item in (F32, F64)
 
 
@@ -94,7 +94,9 @@ def _product(writer: Writer, expr: f.Op) -> tuple[str, ...] | None:
 
 
 def _factors(expr: f.Op) -> tuple[f.Op, f.Expr] | None:
-    """The first row of a large matrix and a vector, if a list of inner products may be their product; else None."""
+    """Return the first row of a large matrix, and a vector, if a list of inner products may be their matrix-vector
+    product; else None.
+    """
     first = expr.args[0]
     if not (isinstance(first, f.Op) and first.op == "dot" and isinstance(first.args[0], f.Op)):
         return None

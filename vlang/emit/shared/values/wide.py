@@ -49,7 +49,7 @@ class Element(str):
 
 
 def spans(types: Sequence[Scalar]) -> bool:
-    """Whether values of these types, side by side, are a long vector of floats."""
+    """Return whether values of these types, side by side, are a long vector of floats."""
     return len(types) >= LEAST and types[0] in (F32, F64) and all(type_ == types[0] for type_ in types)
 
 

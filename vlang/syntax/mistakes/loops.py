@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from vlang.syntax.mistakes.blocks.block import LEAVE_ALL, Block, Found, gathered, plain
+from vlang.syntax.mistakes.block import LEAVE_ALL, Block, Found, gathered, plain
 
 __all__ = ["breadth_first", "edge_function", "edge_function_applied", "function", "halted_vertices", "loop"]
 

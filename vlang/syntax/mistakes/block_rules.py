@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 from vlang.syntax.codes import Code
 from vlang.syntax.lines import Scan
-from vlang.syntax.mistakes.blocks.block import LEAVE_ALL, Block, Found
-from vlang.syntax.mistakes.blocks.dialects import LINES
-from vlang.syntax.mistakes.blocks.loops import (
+from vlang.syntax.mistakes.block import LEAVE_ALL, Block, Found
+from vlang.syntax.mistakes.dialects import LINES
+from vlang.syntax.mistakes.hints import parses
+from vlang.syntax.mistakes.loops import (
     breadth_first,
     edge_function,
     edge_function_applied,
@@ -16,9 +17,8 @@ from vlang.syntax.mistakes.blocks.loops import (
     halted_vertices,
     loop,
 )
-from vlang.syntax.mistakes.blocks.patterns import accumulated, match_query, path_pattern, several_steps
-from vlang.syntax.mistakes.blocks.traversals import messages_of_edges, traversal
-from vlang.syntax.mistakes.hints import parses
+from vlang.syntax.mistakes.patterns import accumulated, match_query, path_pattern, several_steps
+from vlang.syntax.mistakes.traversals import messages_of_edges, traversal
 from vlang.syntax.problems import Problem
 
 __all__ = ["report_blocks"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from vlang.records import dataclass
-from vlang.syntax.mistakes.blocks.block import Block, Found
+from vlang.syntax.mistakes.block import Block, Found
 from vlang.syntax.mistakes.surroundings import Surroundings, closing, split
 
 __all__ = ["messages_of_edges", "traversal"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from vlang.syntax.mistakes.blocks.block import LEAVE, Block, Found, plain
+from vlang.syntax.mistakes.block import LEAVE, Block, Found, plain
 
 __all__ = ["LINES"]
 

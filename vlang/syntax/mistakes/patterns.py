@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from vlang.syntax.mistakes.blocks.block import Block, Found, gathered, plain
+from vlang.syntax.mistakes.block import Block, Found, gathered, plain
 from vlang.syntax.mistakes.surroundings import Surroundings, split
 
 __all__ = ["accumulated", "match_query", "path_pattern", "several_steps"]

@@ -1,1 +1,0 @@
-"""Lines of other languages that a rule can only translate together: loops over neighbours, queries, functions."""
