@@ -1,4 +1,4 @@
-"""Points in time as integers: the units of the types of times, and the texts of dates and times."""
+"""Points in time as integers: the units of the time types, and the texts of dates and times."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from vlang.options import RESEARCH
 __all__ = ["BUFFERS", "Timing", "bytes_of_edges", "least_budget", "measure", "prepared"]
 
 REPEATS = 5
-BUFFERS = 32 << 20  # at most so many bytes of page buffers when no edges are resident
+BUFFERS = 32 << 20  # largest number of bytes of page buffers when no edges are resident
 FEW, MANY = 3, 19  # sweeps of two runs; the difference of their times gives the time of one sweep
 
 

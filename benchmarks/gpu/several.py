@@ -72,8 +72,8 @@ def variants(work: str, devices: str) -> list[Variant]:
 
 
 def calls(work: str, given: inputs.Input, found: list[Variant], page: int) -> list[Call]:
-    """Return the calls of the variants. A streamed run gets the least memory that its devices need plus four pages of
-    `page` bytes.
+    """Return the calls of the variants. A streamed run gets the least memory that its devices need, and memory for four
+    more pages of `page` bytes.
     """
     kind = work.removeprefix("streamed-")
     work_ = Work(kind, given.name, 0, 0)

@@ -23,9 +23,9 @@ from tests.mutation.plan import covering
 
 __all__ = ["Trials", "Verdict", "copied"]
 
-SILENCE = 300.0  # tests hang if none ends within so many seconds
+SILENCE = 300.0  # tests hang if no test ends within this number of seconds
 SHARE = 0.1  # the part of SILENCE that a hanging test may take without the mutation
-SOON = 4  # so many test files of every mutation run before the other files of any mutation
+SOON = 4  # number of test files of every mutation that run before the other files of any mutation
 _ENDED = re.compile(r"^(\S+::.*?) (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)\b", re.MULTILINE)
 
 

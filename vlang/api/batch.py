@@ -32,7 +32,7 @@ def mapped(
         arguments: the keywords of the call.
 
     Raises:
-        BindError: no parameter is given as a list of values, or the lists have different lengths.
+        BindError: no parameter has a list of values, or the lists have different lengths.
     """
     levels = {p.name: 1 if p.type == "vertices" else p.type.count(",") + 1 if "[" in p.type else 0
               for p in program.params}

@@ -1,4 +1,4 @@
-"""Chaos mode: runs a program a second time, in a random order that its rules permit, and compares the results.
+"""Chaos mode: runs a program a second time in a random order that the rules permit, and compares the two results.
 
 The rules are in section 10 of the language definition.
 """
@@ -42,7 +42,7 @@ Run = Callable[[Graph, Options, Draws], "Result"]
 
 def chaos_run(run: Run, graph: Graph, options: Options, facts: Facts, scalars: Mapping[str, Any],
               plain: Result) -> ChaosReport:
-    """Run the program once more, with random choices wherever its facts permit them, and compare the results.
+    """Run the program once more, with random choices wherever the facts permit choices, and compare the two results.
 
     Args:
         run: a function that runs the program on a graph with options, and with random draws for the free choices.
@@ -52,7 +52,7 @@ def chaos_run(run: Run, graph: Graph, options: Options, facts: Facts, scalars: M
         scalars: the parameters in the form that the engine takes.
         plain: the result of the plain run.
 
-    Raises ChaosError for the first value that differs.
+    Raises ChaosError with the first value that differs.
     """
     assert options.chaos is not None
     if graph.stored is not None:
@@ -93,7 +93,7 @@ class _Bound:
     """The allowed difference of floats.
 
     Attributes:
-        rounds: whether results may differ by the rounding of sums in another order.
+        rounds: whether results may differ because sums in another order are rounded differently.
         slack: a further allowed absolute difference, for loops that stop on a tolerance.
     """
 
@@ -101,7 +101,8 @@ class _Bound:
     slack: float
 
     def wrong(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.bool_]:
-        """Return for each position whether the elements of two arrays of one type differ by more than the bound."""
+        """Compare two arrays of one type; return for each position whether the elements differ by more than the bound.
+        """
         same: NDArray[np.bool_] = a == b
         if a.dtype.kind != "f":
             return ~(same | (a != a) & (b != b)) if a.dtype.kind == "M" else ~same  # NaT stands for `inf`
@@ -183,7 +184,7 @@ def _limits(program: f.Program, cond: f.Expr, scalars: Mapping[str, Any]) -> Ite
 
 
 def _cause(facts: Facts) -> str:
-    """The possible causes of a difference, as text."""
+    """Return a text with the possible causes of a difference."""
     bug = "this is a bug in vlang: please report it with the program"
     declared = facts.program.reductions
     if declared:

@@ -42,11 +42,11 @@ class Cost:
     Attributes:
         state: bytes of arrays with one value per vertex.
         adjacency: bytes of the neighbour lists and offsets of every adjacency direction that the program reads.
-            Functions of neighbourhoods, such as `common`, also read the lists of both directions together.
+            Functions of neighbourhoods, such as `common`, also read the neighbour lists without directions.
         columns: bytes of the edge columns that the program reads.
         supersteps: one entry per loop, in the order of the text.
         memory: the peak of host memory in bytes: the maximum of `building` and `running`.
-        building, running: the peak in bytes while adjacency lists are built, and while the program runs.
+        building, running: the peak of host memory in bytes while adjacency lists are built, or while the program runs.
         optional: bytes of further memory that make a run faster if this memory is free.
     """
 

@@ -43,7 +43,7 @@ class Lowered:
 
     @property
     def facts(self) -> Facts:
-        """The rules granted or refused for every loop, with reasons; `loops` has one entry per loop."""
+        """The facts: `loops` has one entry per loop with the rules that are granted or refused, and the reasons."""
         return self.stages.facts
 
     @property
@@ -74,7 +74,7 @@ class Lowered:
 
         Raises BindError if there is no graph.
 
-        The numbers are computed from the counts of vertices and edges and from the stored types, without a run.
+        The numbers are computed without a run, from the stored types and from the counts of vertices and edges.
         """
         if self.graph is None:
             raise BindError(f"a cost is that of a run on a graph: write {self.program.name}.lower(graph).cost()")

@@ -147,21 +147,21 @@ class _Work:
     def given(loops: Iterable[Going], starts: Mapping[int, Start]) -> dict[str, Array]:
         """The fields that must replace their initializers, by name.
 
-        The result contains the fields of loops with a uniform initial frontier (rule X2). Kernels with compiled-in
-        initializers would rely on that frontier.
+        The result contains the fields of loops with a uniform initial frontier (rule X2). If their initializers were
+        compiled in, kernels would assume this frontier.
         """
         return {name: array for loop in loops if loop.facts.early_exit.frontier.granted
                 for name, array in starts[loop.number].fields.items()}
 
     # --------------------------------------------------------------------------------------- I1
     def _merged(self, loop: Going, fields: dict[str, Array]) -> Start:
-        """The state after one superstep over the inserted edges alone; the vertices that this superstep changes are
-        active.
+        """Return the state after one superstep over the inserted edges only. The vertices that this superstep changes
+        are active.
 
-        Let L be the old result, and let e(L), e_old(L) and e_new(L) be the gathers over all edges, the old edges and
-        the inserted edges. The superstep computes L v e_new(L), where v is the join. The result equals the result of a
-        superstep over all edges: e(L) = e_old(L) v e_new(L), and L v e_old(L) = L since L is a fixed point of the old
-        edges.
+        Let L be the old result. Let e(L), e_old(L) and e_new(L) be the gathers over all edges, over the old edges and
+        over the inserted edges. The superstep computes L v e_new(L), where v is the join. The result equals the result
+        of a superstep over all edges: e(L) = e_old(L) v e_new(L), and L v e_old(L) = L since L is a fixed point of the
+        old edges.
         """
         after = self._superstep(loop, self.changed.inserted, self.scalars, Start(fields))
         flags = np.zeros(self.changed.graph.n, np.uint8)
@@ -179,11 +179,12 @@ class _Work:
         """The initial state of a loop in delta form, after withdrawal of the contributions of changed edges.
 
         Let x be the values of the vertices, b their constant terms, A the coefficients of the edges, and t the values
-        sent so far. The old result satisfies x = b + A t over the old edges. Each vertex whose contributions depend on
-        a changed edge withdraws its sent value over the old edges, which sets its t to 0. The equation then holds over
-        the new edges as well, and the whole value of such a vertex is still to be sent. Only these vertices are active
-        at first: other vertices would otherwise forward the withdrawal before the new contribution arrives. Vertices
-        that lost a contribution run in the first superstep, which decides whether they become active.
+        sent so far. The old result satisfies x = b + A t over the old edges. A vertex withdraws its sent value over the
+        old edges, and sets its t to 0, if its contributions depend on a changed edge. The equation then holds over the
+        new edges as well, and every vertex that withdrew its value must send its whole value again. Only these vertices
+        are active at
+        first: other vertices would otherwise forward the withdrawal before the new contribution arrives. Vertices that
+        lost a contribution run in the first superstep, which decides whether they become active.
         """
         (name,) = loop.fields
         sent, value = self.origin.sent[loop.number][name], self.result.stored(name)

@@ -67,7 +67,7 @@ def _cuda(lowered: Lowered) -> str:
 
 
 def _plan(lowered: Lowered) -> str:
-    """Return the plan as text: its steps, the execution ways of each loop and, if there is a graph, the memory that a
+    """Return the plan as text: the steps, the execution ways of each loop and, if there is a graph, the memory that a
     run needs.
     """
     plan = lowered.plan_for("numba")
@@ -108,8 +108,8 @@ def _on_ranks(lowered: Lowered) -> list[str]:
 
 
 def _on_gpu(plan: Plan, graph: Graph | None, options: Options) -> list[str]:
-    """Lines about a GPU: how each pass over edges pulls and pushes, and the execution ways that the options allow for
-    each loop.
+    """Return lines about a GPU: how each pass over edges pulls and pushes, and which execution ways the options allow
+    for each loop.
 
     With a graph, the lines name the kernel that is chosen for its rows.
     """

@@ -1,5 +1,4 @@
-"""Checks `apply`: it writes fields of "this vertex" only, and types must fit (V107, V111, V113, V117, V118,
-V120)."""
+"""Checks that `apply` writes only fields of "this vertex", and that types fit (V107, V111, V113, V117, V118, V120)."""
 
 from __future__ import annotations
 
@@ -73,7 +72,7 @@ def _state(x: Expressions, item: t.Apply, state: Symbol, at: Sight, refused: boo
     """Check a write of an edge state.
 
     Args:
-        refused: whether a problem with its edges has been reported.
+        refused: whether a problem with the edges of the write has been reported.
     """
     if refused or not unreduced(x.run, item, item.value):
         return
@@ -260,7 +259,7 @@ def _uncombined(x: Expressions, item: t.Apply, symbols: tuple[Symbol, ...]) -> N
 
 
 def _foreign(x: Expressions, item: t.Apply, at: Sight) -> None:
-    """Report V111 for `apply u.f = e for self -> u`. The proposed lines pull values instead of pushing them."""
+    """Report V111 for `apply u.f = e for self -> u`. The proposed lines pull values instead of pushing values."""
     run, name, owner = x.run, item.target.names[0], item.target.owner or ""
     symbol = at.scope.find(name)
     domain = item.domain

@@ -106,7 +106,7 @@ def _unknown(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> None
 def _takes(x: Expressions, name: str, args: list[Value], node: t.Call, at: Sight) -> bool:
     """Return whether a function takes these arguments, without a report of problems.
 
-    The number of arguments is checked and, for a built-in function, their types.
+    The number of arguments is checked. For a built-in function, the types of the arguments are checked as well.
     """
     symbol = x.run.root.find(name)
     if symbol is not None and isinstance(symbol.decl, t.Function):
@@ -275,7 +275,7 @@ def _expects(*needs: str, gives: Type | None = None) -> Rule:
 
 
 def _random(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | None:
-    """`random(seed, key, ...)`: an integer as the seed, and keys that are vertices, integers or `edge`."""
+    """Check `random(seed, key, ...)`: the seed is an integer, and the keys are vertices, integers or `edge`."""
     good = True
     for index, type_ in enumerate(types_of(args)):
         if not (isinstance(type_, Scalar) and type_.integral) and (index == 0 or type_ != VERTEX):

@@ -42,7 +42,7 @@ def changed(x: Expressions, node: t.Call, at: Sight) -> Value:
 
 
 def change(x: Expressions, node: t.Call, at: Sight) -> Value:
-    """The type and level of `change(f)`, the change that has not been sent yet.
+    """Return the type and level of `change(f)`, the unsent change of a field.
 
     `change(f)` is allowed in gathers (the change of a neighbour), in `activate when` and in `until`.
     """
@@ -79,7 +79,8 @@ def change(x: Expressions, node: t.Call, at: Sight) -> Value:
 
 
 def _repeats(loop: t.Repeat) -> bool:
-    """Return whether a loop contains another loop, so that a statement may run after a statement that is below it."""
+    """Return whether a loop contains another loop, so that statements may also run after later statements of the text.
+    """
     return any(isinstance(node, (t.Repeat, t.Sweep, t.ForVertices, t.ForRange)) for node in rewrite.inside(loop.block))
 
 

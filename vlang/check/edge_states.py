@@ -1,6 +1,4 @@
-"""Checks edge states: their declaration, their reads, and the `apply ... for u -> self` that writes one (V103, V107,
-V114).
-"""
+"""Checks edge states: declarations, reads, and writes by `apply ... for u -> self` (V103, V107, V114)."""
 
 from __future__ import annotations
 
@@ -41,8 +39,8 @@ def at_edges(run: Run, item: t.Apply, at: Sight) -> Sight:
 
 
 def unreduced(run: Run, item: t.Node, node: t.Expr) -> bool:
-    """Return whether an expression at edge level contains no reduction over edges or vertices; report the first such
-    reduction.
+    """Return true if an expression at edge level contains no reduction over edges or vertices. Otherwise, report the
+    first reduction and return false.
 
     A reduction over the common neighbours of the two ends of the edge is allowed.
     """
@@ -96,7 +94,7 @@ def refused_domain(run: Run, item: t.Apply, where: t.Where | None, sweep: t.Swee
 
 
 def without_edges(run: Run, item: t.Apply, symbol: Symbol, span: t.Span) -> None:
-    """Report an `apply` of an edge state that does not say which edges it writes.
+    """Report an `apply` of an edge state without the edges that it writes.
 
     Args:
         run: the running check.

@@ -42,7 +42,7 @@ def over_edges(domain: t.Domain) -> bool:
 
 
 def at_vertices(node: t.Reduce) -> bool:
-    """Return whether a reduction has one value per vertex. It ranges over edges, or over the vertices that point to
+    """Return whether a reduction has one value per vertex: a reduction over edges, or over the vertices that point to
     this vertex.
     """
     return over_edges(node.domain) or pointing(node) is not None
@@ -118,7 +118,7 @@ def _unnamed(x: Expressions, node: t.Reduce, at: Sight, edges: bool) -> None:
 
 
 def _head(text: str, item_: t.Node) -> t.Span:
-    """The span of a statement. The span of a `where` is its first line up to the colon."""
+    """The span of a statement. The span of a `where` ends before the colon in its first line."""
     if isinstance(item_, t.Where):
         end = text.index(":", item_.cond.span.end) + 1
         return t.Span(item_.span.start, end, item_.span.line, item_.span.column)

@@ -2,7 +2,7 @@
 
 The IR has no calls of a `fn`: each call is replaced by the body. Ten functions, each of which calls the previous
 function twice, expand to 1,024 calls. Therefore sizes are computed from the sizes of the called functions, without
-expanding them.
+expanding the calls.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ MOST_COMPONENTS = 1024  # components of a vector: a CPU kernel unrolls its opera
 
 @dataclass(frozen=True)
 class _Size:
-    """The size of an expression. In the body of a function, the uses of its arguments are counted separately.
+    """The size of an expression. In the body of a function, the uses of the function's arguments are counted
+    separately.
 
     Attributes:
         operations: The number of operations.
@@ -42,7 +43,7 @@ class _Size:
         return _Size(self.operations + 1, self.levels + 1, uses)
 
     def beside(self, other: _Size, times: int = 1, below: int = 0) -> _Size:
-        """The size after another expression is inserted `times` times, at most `below` levels deep."""
+        """Return the size after `times` copies of another expression are inserted at most `below` levels deep."""
         uses = dict(self.uses)
         for name, (count, levels) in other.uses.items():
             old_count, old_levels = uses.get(name, (0, 0))

@@ -1,8 +1,8 @@
-"""Values of edges that the graph derives from its adjacency lists, and that kernels read like edge fields.
+"""Values of edges that the graph derives from its adjacency lists. Kernels read these values like edge fields.
 
-For `common(self, u)` in a gather where an edge joins self and u, a run does not intersect adjacency lists. Instead, the
-graph keeps the number of common neighbours for each edge (vlang.runtime.graph.topology.neighbours), and the pass reads
-these numbers like the values of an edge field. Another derived column has the ordinal of each edge among its parallel
+If a gather contains `common(self, u)` for the ends self and u of an edge, a run does not intersect adjacency lists.
+Instead, the graph stores the number of common neighbours of each edge (vlang.runtime.graph.topology.neighbours). The
+pass reads these numbers like an edge field. Another derived column has the ordinal of each edge among its parallel
 edges. Ordinals are keys of random numbers. In a graph without parallel edges, all ordinals are 0, and the column is
 left out.
 """

@@ -1,10 +1,10 @@
 """Fusion: a pass also computes the reductions over vertices and the messages that need only its new values.
 
 After a pass, a superstep computes reductions over vertices (of a `let`, or of `until`) and then the messages of the
-next pass, which may belong to the next superstep. Some of these reductions and messages read only the present values of
-one vertex at a time. They can run on a block of vertices as soon as the block has its new values. The new values are
-then still in the cache, and no separate pass over all vertices is needed. A reduction always merges one partial result
-per block, so fusion does not change the bits of its result.
+next pass, which may belong to the next superstep. Some reductions and messages read only the present values of one
+vertex at a time. They can be computed for a block of vertices as soon as the block has its new values. The new values
+are then still in the cache, and no separate pass over all vertices is needed. A reduction always merges one partial
+result per block, so fusion does not change the bits of its result.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def fused_work(plan: LoopPlan, messages: Messages) -> dict[str, FusedWork]:
 
 
 def _after(plan: LoopPlan, at: int, messages: Messages) -> FusedWork:
-    """The work that can be fused into step `at`; for the last pass, this includes work of the next superstep."""
+    """Return the work that can be fused into step `at`. For the last pass, this includes work of the next superstep."""
     scalars: list[str] = []
     later: set[str] = set()  # values that are computed after the pass, so the fused work cannot read them
     for item, next_one in _steps_after(plan, at):

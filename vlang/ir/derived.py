@@ -143,8 +143,8 @@ def _changed(body: f.Expr, name: str) -> f.Expr:
 
 
 def _bound(loop: f.Repeat, name: str) -> f.Expr | None:
-    """Return the largest change that a vertex need not send, in the type of the field. It follows from the condition
-    that ends the loop.
+    """Return the largest change that a vertex need not send, in the type of the field. The condition that ends the loop
+    determines this change.
     """
     cond = loop.until if loop.until is not None else loop.activate.cond if loop.activate is not None else None
     for found in _sizes(cond, name, vertices=loop.until is not None):
@@ -176,7 +176,7 @@ def _sizes(cond: f.Expr | None, name: str, vertices: bool) -> Iterator[f.Expr]:
 
 
 def _each(size: f.Expr, bound: f.Expr, change: f.Field) -> Iterator[f.Expr]:
-    """Return the bound for the change of one vertex if `size` is `change`, or a sum or maximum of `change`."""
+    """Return the bound on the change of one vertex, if `size` is `change` or a sum or maximum of `change`."""
     bound = bound if bound.type == change.type else f.Op(change.type, "cast", (bound,))
     if not isinstance(size, f.Reduce) or size.name == "max":
         yield bound

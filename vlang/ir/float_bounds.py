@@ -37,7 +37,7 @@ _LOGARITHMS = frozenset({"log", "log2", "log1p"})
 
 @dataclass(frozen=True)
 class Bound:
-    """The bound `slope * x + most` on the finite values of an expression; x is the largest value of the cycle."""
+    """The bound `slope * x + most` on the finite values of an expression, where x is the largest value of the cycle."""
 
     slope: float
     most: float
@@ -70,8 +70,8 @@ class FloatBounds:
 
     Args:
         program: The program.
-        inputs: The largest absolute finite value of each edge field, parameter, and field that the caller passes; a
-            missing input may have any value of its type.
+        inputs: The largest absolute finite value of each edge field, parameter and passed field. A missing input may
+            have any value of its type.
         sizes: Upper bounds on the vertices and edges of the graph.
     """
 
@@ -194,7 +194,8 @@ class FloatBounds:
         return self._steep(op, args)
 
     def _steep(self, op: f.Op, args: list[Bound]) -> Bound:
-        """Return the bound of a division, a power or an exponential function. It depends on the value of an operand."""
+        """Return the bound of a division, a power or an exponential function, which depends on the value of an operand.
+        """
         second = op.args[-1]
         if op.op == "div":
             divisor = _least(second)
@@ -252,8 +253,8 @@ def items(type_: Type) -> tuple[Type, ...]:
 
 
 def _most(type_: Type) -> float:
-    """The largest finite value of a type. For a vector, this is the largest finite value of its components. For a
-    tuple, it is the largest finite value of its smallest float type.
+    """The largest finite value of a type. For a vector, the result is the largest finite value of the component type.
+    For a tuple, the result is the largest finite value of the smallest float type in the tuple.
     """
     if isinstance(type_, Tuple):
         return min((_most(item) for item in type_.items if floating(item)), default=math.inf)
@@ -293,7 +294,7 @@ def _negative(expr: f.Expr) -> bool:
 
 
 def _writes(program: f.Program, given: Mapping[str, float]) -> Iterator[tuple[str, f.Expr]]:
-    """Yield each write of floats: the name, and the value."""
+    """Yield each write of floats, as the written name and the value."""
     for statement in statements(program.body):
         if isinstance(statement, f.Gather):
             yield statement.name, statement.reduce

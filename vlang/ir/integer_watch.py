@@ -1,9 +1,9 @@
-"""Finds integer fields that may become infinite from finite operands. If a field became infinite, a second run finds
-the statement.
+"""Finds integer fields that may become infinite by operations on finite operands. If a field became infinite, a second
+run finds the statement.
 
 Some operations on finite integers may give an infinity. At the end of a run, the outputs that such operations write are
 tested for infinities. If an output is infinite, and the values of the run do not rule out an overflow, the program runs
-once more. In that run, every statement with such an operation also writes a bool field (a note) that records the
+once more. In the second run, every statement with such an operation also writes a bool field (a note) that records the
 overflow.
 """
 
@@ -52,13 +52,13 @@ Actual = Mapping[str, tuple[int, int]]
 
 
 def leaving(program: f.Program, facts: Facts, ranges: Ranges, actual: Actual = NOTHING) -> Leaving:
-    """The output fields that may become infinite from finite operands.
+    """Return the output fields that may become infinite by operations on finite operands.
 
     Args:
         program: The program.
         facts: Its facts.
         ranges: The values that the program's integers may have.
-        actual: Values measured in a run, which narrow the ranges.
+        actual: The values that occurred in a run, which narrow the ranges.
     """
     steps = {expr for loop in facts.loops for expr in _bounded_steps(program, facts, loop, ranges)}
     ordered = {one for loop, fact in facts.loops.items() if fact.order.granted and fact.kind == "fixpoint"
@@ -191,8 +191,8 @@ def noting_integers(program: f.Program, given: frozenset[str], ranges: Ranges, f
         program: The program.
         given: The fields whose initializers do not run.
         ranges: The values that the program's integers may have.
-        far: The edge fields with infinite values: the notes leave out their sums `weight(a, b)`, because an infinite
-            term cannot be distinguished from an overflow.
+        far: The edge fields with infinite values. Notes leave out sums `weight(a, b)` of these fields, because an
+            infinite term cannot be distinguished from an overflow.
     """
     return _Notes(program, given, ranges, far).noted()
 
@@ -252,9 +252,8 @@ class _Notes(Notes):
 
 
 def _departures(expr: f.Expr, ranges: Ranges, far: frozenset[str]) -> list[f.Expr]:
-    """Return, for each risky operation of an expression, a test whether the operation gives an infinity for finite
-    operands. For an operation inside a reduction over a group or over common neighbours, the test is whether this
-    happens for some contribution.
+    """Return, for each risky operation of an expression, a test whether it gives an infinity for finite operands.
+    Inside a reduction over a group or over common neighbours, the test says whether this happens for some contribution.
     """
     if isinstance(expr, f.Reduce):
         inside = _departures(expr.body, ranges.within(expr.cond), far)

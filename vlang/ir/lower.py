@@ -171,7 +171,7 @@ class _Lowering:
 
         Args:
             type_: the type of its operands.
-            wide: the type in which its body computes.
+            wide: the type in which the body of the reduction computes.
         """
         bound: dict[Symbol, f.Expr] = {side: f.Accumulator(wide, name) for side, name in zip(sides, names, strict=True)}
         with self._x.bound(bound), self._x.computing("exact"):
@@ -215,7 +215,7 @@ class _Lowering:
         return [f.Let(span, value.name, read) for read, value in self._x.ahead.items()]
 
     def _made(self, node: t.Statement, top: bool) -> list[f.Statement]:
-        """The statements for an item of a block; none for a declaration without a value."""
+        """Return the statements for an item of a block. A declaration without a value gives no statements."""
         if isinstance(node, t.VertexField):
             return self._vertex_fields(node, top)
         if isinstance(node, t.EdgeField):
@@ -275,7 +275,9 @@ class _Lowering:
         return f.Apply(node.span, names, value)
 
     def _ended(self, block: t.Block, cond: t.Expr | None) -> tuple[tuple[f.Statement, ...], f.Expr | None]:
-        """Return a loop's block and `until`. The `let`s that `until` needs end the block, before `activate when`."""
+        """Return a loop's block and `until`. The `let`s that `until` needs are at the end of the block, before
+        `activate when`.
+        """
         body = self._block(block.items)
         if cond is None:
             return body, None

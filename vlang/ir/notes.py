@@ -76,12 +76,12 @@ class Notes(ABC):
 
     @abstractmethod
     def reduction(self, statement: f.Statement, reduce: f.Reduce, name: str) -> Iterator[f.Statement]:
-        """Return the statements that write a note: whether the reduction with the result `name` overflowed."""
+        """Yield the statements that write a note on whether the reduction with the result `name` overflowed."""
 
     @abstractmethod
     def value(self, statement: Writer, value: f.Expr) -> Iterator[f.Statement]:
-        """Return the statements that write a note: whether an operation of a value without reductions over edges
-        overflowed.
+        """Yield the statements that write a note on whether an operation overflowed, for a value without reductions
+        over edges.
         """
 
     def _block(self, body: tuple[f.Statement, ...]) -> tuple[f.Statement, ...]:
@@ -150,14 +150,16 @@ def named(reduce: f.Reduce, name: str) -> f.Expr:
 
 
 def _with(expr: f.Expr, parts: Mapping[f.Expr, f.Expr]) -> f.Expr:
-    """The expression with the parts that are keys of `parts` replaced."""
+    """Return the expression after replacement of each part that is a key of `parts`."""
     if expr in parts:
         return parts[expr]
     return f.rebuild(expr, tuple(_with(child, parts) for child in f.children(expr)))
 
 
 def parts_of(reduce: f.Reduce, value: f.Expr) -> list[tuple[f.Expr, f.Expr]]:
-    """Return the value of a reduction with its terms; for a tuple, each item of the value with its terms."""
+    """Return the value of a reduction together with its terms. For a tuple, return each item of the value with its
+    terms.
+    """
     if isinstance(reduce.body, f.Op) and reduce.body.op == "tuple":
         if reduce.part is not None:
             return [(value, reduce.body.args[reduce.part])]

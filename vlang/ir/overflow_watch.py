@@ -77,7 +77,7 @@ class _Notes(Notes):
         return any(map(self._risky, values_in(expr)))
 
     def reduction(self, statement: f.Statement, reduce: f.Reduce, name: str) -> Iterator[f.Statement]:
-        """Note where a reduction is infinite, although its terms or the operands in them are finite."""
+        """Note where a reduction is infinite although its terms, or the operands of its terms, are finite."""
         value = named(reduce, name)
         hidden = not self._hidden.isdisjoint(self._targets(statement))
         if self._risky(reduce) and floating(reduce.type):
@@ -122,11 +122,11 @@ class _Notes(Notes):
         return frozenset({statement.name}) if isinstance(statement, (f.Let, f.InitGlobal, f.InitField)) else frozenset()
 
     def _departures(self, expr: f.Expr) -> list[f.Expr]:
-        """For each operation of an expression that may overflow, a test whether the result is infinite and the operands
-        are finite.
+        """Return, for each operation of an expression that may overflow, a test whether the result is infinite for
+        finite operands.
 
-        If an expression has more than `_OPERATIONS` such operations, there is a single test: whether the value is
-        infinite although all values from which it is computed are finite.
+        If an expression has more than `_OPERATIONS` operations that may overflow, a single test says whether the value
+        is infinite although its operands are finite.
         """
         tests = self._tests(expr)
         if len(tests) <= _OPERATIONS:
@@ -177,7 +177,7 @@ def _with_terms(value: f.Expr) -> list[tuple[f.Expr, f.Expr]]:
 
 
 def _readers(program: f.Program) -> dict[str, frozenset[str]]:
-    """The fields that are computed from each accumulator, also through other accumulators."""
+    """Return for each accumulator the fields that are computed from it, directly or through other accumulators."""
     found: dict[str, frozenset[str]] = {}
     for statement in reversed(list(statements(program.body))):
         for expr in expressions(statement):
@@ -201,7 +201,7 @@ def _risks(program: f.Program, risky: Risky) -> set[str]:
 
 
 def _named(program: f.Program, holds: Callable[[f.Expr], bool]) -> set[str]:
-    """The gathers and graph-level values with an expression for which `holds` is true."""
+    """Return the gathers and graph-level values that contain an expression for which `holds` is true."""
     return {s.name for s in statements(program.body) if isinstance(s, (f.Gather, f.Let, f.InitGlobal))
             and any(map(holds, expressions(s)))}
 

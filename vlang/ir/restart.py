@@ -1,4 +1,6 @@
-"""Finds loops that can run once more from a result, and what one more superstep must do (language.md 4.4 to 4.6)."""
+"""Finds loops that can run once more from a result, and whether one more superstep must change nothing (language.md 4.4
+to 4.6).
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ class Restart:
         number: The number of the loop, in the order of the text.
         line: The line of the loop.
         fields: The fields that the loop writes.
-        still: Whether one more superstep from that state changes nothing. `still` is true for a loop that ends when a
+        still: Whether one more superstep from this state changes nothing. `still` is true for a loop that ends when a
             superstep changes nothing. `still` is false for a loop that ends on a tolerance, because one more superstep
             may change values.
     """
@@ -58,7 +60,8 @@ def _by_state(scope: LoopScope, loop: LoopFacts) -> bool:
 
 
 def _alone(program: f.Program, loop: LoopFacts) -> bool:
-    """Whether the fields of a loop start from their initializers and keep their final values until the program ends.
+    """Return whether the fields of a loop start from their initializers, and keep their final values until the program
+    ends.
 
     Therefore no statement before the loop may read these fields, and no statement after the loop may write them.
     """

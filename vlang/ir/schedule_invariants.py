@@ -40,7 +40,7 @@ def _domains(schedule: s.Schedule) -> Iterator[str]:
 
 
 def _early(schedule: s.Schedule) -> Iterator[str]:
-    """Masks or accumulators that a pass reads before it has computed them."""
+    """Yield masks or accumulators that a pass reads before it has computed their values."""
     for stage in schedule.stages:
         own, known = _computed(stage), set[str]()
         for item in stage.before:
@@ -79,7 +79,9 @@ def _kept(schedule: s.Schedule) -> Iterator[str]:
 
 
 def _anywhere(schedule: s.Schedule) -> Iterator[str]:
-    """Fields that a pass reads at an arbitrary vertex after it has written them. Gathers run before all writes."""
+    """Yield fields that a pass reads at an arbitrary vertex after it has written these fields. Gathers run before all
+    writes.
+    """
     for stage in schedule.stages:
         written: set[str] = set()
         for item in stage.after:
@@ -89,8 +91,8 @@ def _anywhere(schedule: s.Schedule) -> Iterator[str]:
 
 
 def _overtaken(schedule: s.Schedule) -> Iterator[str]:
-    """Yield reads in gathers of a field that an earlier statement of the same pass writes; gathers run before all
-    writes of a pass.
+    """Yield reads by a gather of a field that an earlier statement of the same pass writes. (Gathers of a pass run
+    before its writes.)
     """
     for stage in schedule.stages:
         for gather in stage.gathers:

@@ -1,19 +1,20 @@
 """Gathers of a sweep as messages: the vertices of one level send to the vertices of another level.
 
-In `sweep f up|down`, the value of f at the vertex itself equals the current level, a graph-level value. Consider a
-gather whose condition fixes the difference between the neighbour's level and the current level, such as
+In `sweep f up|down`, the value of f at the vertex itself equals the current level, which is a graph-level value.
+Consider a gather with a condition that fixes the difference between the level of the neighbour and the current level,
+such as
 
     gather due = sum(paths / u.paths * (1 + u.share) for self -> u if u.depth == depth + 1)
 
-Factors that depend only on the receiver are taken out of the sum (language.md 14.2), and the rest is computed once per
-sender (14.1):
+Factors that depend only on the receiver are moved out of the sum (language.md 14.2). The remaining factors are computed
+once per sender (14.1):
 
     message of u = (1 + u.share) / u.paths if u.depth == level + 1 else 0
     due          = paths * (sum of messages)
 
 Only the vertices of level + 1 send a message that is not 0. Before the pass, these vertices write their messages, and
-the senders of the previous pass clear their messages. Therefore a pass reads one value per edge instead of one value
-per field and edge.
+the senders of the previous pass clear their messages. With messages, a pass reads one value per edge instead of one
+value per field and edge.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Levelled:
         messages: Each message with its number, in the order of the gathers.
         distance: The level of the senders minus the current level. The level of a vertex is its value of the sweep's
             field.
-        factored: The names of the sums from which factors of the receiver were taken out.
+        factored: The names of the sums with factors of the receiver that were moved out.
     """
 
     stage: Stage
@@ -90,7 +91,8 @@ def levelled(stage: Stage, sweep: Sweep, factors: bool = True) -> Levelled | Non
 
 
 def _sendable(reduce: f.Reduce) -> bool:
-    """Return whether a contribution is one number that depends only on the sender, or the identity of the reduction."""
+    """Return whether a contribution is the identity of the reduction, or is one number that depends only on the sender.
+    """
     if reduce.default is not None or reduce.operator not in _NEUTRAL:
         return False
     parts = [reduce.body] if reduce.cond is None else [reduce.body, reduce.cond]
@@ -114,7 +116,9 @@ def _at_level(reduce: f.Reduce, sweep: Sweep) -> f.Reduce:
 
 
 def _distance(reduce: f.Reduce, sweep: Sweep) -> int | None:
-    """The level of a sender minus the level of its receivers, if the condition fixes it; otherwise None."""
+    """Return the level of a sender minus the level of its receivers, if the condition fixes this difference; otherwise
+    None.
+    """
     for part in _conjuncts(reduce.cond):
         if isinstance(part, f.Op) and part.op == "eq":
             for there, here in (part.args, part.args[::-1]):
@@ -148,8 +152,8 @@ def _beyond(expr: f.Expr, level: str) -> int | None:
 
 
 def _factored(reduce: f.Reduce, written: set[str]) -> tuple[f.Reduce, f.Expr | None]:
-    """Split a sum of floats into the sum without the receiver's factors, and their product; None if there are no such
-    factors.
+    """Split a sum of floats into a sum without factors of the receiver, and the product of these factors; None if the
+    receiver gives no factors.
     """
     if reduce.operator != "+" or reduce.default is not None or reduce.body.type not in (F32, F64):
         return reduce, None

@@ -95,7 +95,8 @@ def _operator(expr: f.Op, reductions: Mapping[str, Type]) -> str:
 
 
 def _shape(expr: f.Op, args: tuple[Type, ...]) -> bool:
-    """Return whether operands have correct types, for operators whose value has another type than the operands."""
+    """Return whether the operands of an operator have correct types, if the result type differs from the operand types.
+    """
     op, type_, first = expr.op, expr.type, args[0]
     if op == "cast":
         here, there = _item(first), _item(type_)

@@ -1,8 +1,8 @@
 """The syntax tree of a `.vp` text, as frozen dataclasses with spans.
 
-Nodes compare by identity, so that they can be keys of the tables of later stages (types, levels, declarations). A field
+Nodes compare by identity, so that they can be keys in tables of later stages (types, levels, declarations). A field
 `x_span` is the span of `x`. The nodes of expressions are in `vlang.syntax.expression_tree`. `dump` returns the
-structure of a tree as text without spans, to compare trees and for `vlang explain --stage tree`.
+structure of a tree as text without spans. Tests and `vlang explain --stage tree` use this text.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class TypeExpr(Node):
     Attributes:
         kind: "scalar", "vertex", "vertices", "array", "tuple" or "const" (of a parameter).
         name: the name of a scalar type, or of the type of an array's components.
-        size: the number of components of an array, or of rows of a matrix.
+        size: the number of components of an array, or the number of rows of a matrix.
         columns: the number of columns of a matrix; None for other types.
         items: the types of a tuple.
     """
@@ -120,7 +120,7 @@ class EdgeState(Statement):
         names: the names of the edge states, one or more.
         name_spans: the place of each name.
         type: the type of their values.
-        init: the start value of every edge; None if it is left out, which is a mistake.
+        init: the start value of every edge; None if the value is left out, which is a mistake.
     """
 
     names: tuple[str, ...]
@@ -246,7 +246,7 @@ class Apply(Statement):
         target: the fields that are written.
         op: "=" or an update operator ("+=", ...).
         value: the new value, or the operand of the update.
-        keyword: whether the word `apply` is there; if not, this is a mistake.
+        keyword: whether the statement has the word `apply`. A statement without this word is a mistake.
         domain: the edges whose values are written; None for vertex fields.
         cond: the condition under which an edge gets a new value; None if all edges of the domain get a new value.
     """
@@ -270,7 +270,7 @@ class Let(Statement):
         name: the name of the value.
         name_span: the place of `name`.
         value: the expression.
-        parts: how many components the tuple must have; 0 for a `let` of one name.
+        parts: the number of components that the tuple must have; 0 for a `let` of one name.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Grouped gathers and weighted modes, compared with the interpreter on every family of graphs."""
+"""Grouped gathers and weighted modes are compared with the interpreter on every family of graphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reductions over the vertices whose pointer is this vertex, compared with tests of all pairs of vertices."""
+"""Reductions over pointing vertices are compared with tests of all pairs of vertices."""
 
 from __future__ import annotations
 

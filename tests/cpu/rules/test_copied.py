@@ -1,5 +1,5 @@
-"""Rule K runs loops that copy values over a symmetric relation by connected components. The results equal the results
-of supersteps.
+"""Under rule K, loops that copy values over a symmetric relation run as a search for connected components. The results
+equal the results of supersteps.
 """
 
 from __future__ import annotations

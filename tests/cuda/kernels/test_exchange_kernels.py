@@ -1,4 +1,4 @@
-"""The kernels that move values between devices, compared with NumPy for several warps, values of several words, and
+"""The kernels that move values between devices are compared with NumPy for several warps, values of several words, and
 every form of a message.
 """
 

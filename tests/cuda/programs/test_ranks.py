@@ -32,7 +32,7 @@ DEVICES = "emulated:0,1,2"
 
 
 def on_ranks(name: str, graph: str, size: int, **options: Any) -> list[Result]:
-    """Return the results of all ranks; each rank has a GPU of its own."""
+    """Return the results of all ranks; each rank has its own GPU."""
     some = given(name, graph)
     assert some is not None
     with emulated(name, several=True):

@@ -37,8 +37,7 @@ def bind_parameters(
         name: the name of the program, for messages.
 
     Returns:
-        A dict of the parameters by name, in which vertices are dense numbers; and the arguments that are not
-        parameters.
+        Two dicts: the parameters by name, with vertices as dense numbers, and the arguments that are not parameters.
 
     Raises BindError for a missing or wrong parameter.
     """
@@ -61,7 +60,7 @@ def bind_parameters(
 
 
 def kept_parameters(program: f.Program, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments with every list and vector copied, so that a later run can bind the same values again."""
+    """Return the arguments with copies of all lists and vectors, so that a later run can bind the same values again."""
     return {**arguments, **{param.name: _copied(arguments[param.name]) for param in program.params
                             if isinstance(param.type, Vector | VertexSet) and param.name in arguments}}
 
@@ -323,7 +322,7 @@ def _integers(decl: f.FieldDecl | f.ParamDecl, type_: Scalar, array: NDArray[Any
               graph: Graph | None) -> NDArray[Any]:
     """Convert an array to the stored integers of a field.
 
-    Infinite floats become `inf` or `-inf` of the field's type.
+    Infinite floats become the values `inf` and `-inf` of the type of the field.
     """
     dtype = np.dtype(("uint" if type_.kind == "uint" else "int") + str(type_.bits))
     result = np.empty(array.shape, dtype=dtype)

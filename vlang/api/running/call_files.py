@@ -68,7 +68,7 @@ def call_form(program: Program, call: Call) -> Form:
 def _page_file(graph: Graph) -> Path:
     """The page file of a graph. For a graph in memory, the page file exists as long as the graph object.
 
-    Raises DiskError, and BindError for a graph whose rows have an order that page files do not support.
+    Raises DiskError if the file cannot be written, and BindError if page files do not support the order of the rows.
     """
     if graph.stored is not None and graph is graph.as_stored:
         return Path(graph.stored.path)
@@ -95,7 +95,7 @@ def read_call(
         form: the call, as `call_form` returns it.
         lead: whether this is rank 0, which shows progress and writes the trace.
         graph: the graph, if it is open already; else the page file of the form is opened.
-        say: called by rank 0 with each notice, if the caller asked for notices.
+        say: a function that rank 0 calls with each notice, if the caller requested notices.
 
     Raises GraphError and DiskError.
     """

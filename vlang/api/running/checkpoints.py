@@ -66,10 +66,10 @@ class Notes:
 
 @contextmanager
 def opened_folder(path: str) -> Iterator[StateFolder]:
-    """A context manager that opens and locks the checkpoint folder of a run. The context is entered before the graph is
-    read.
+    """A context manager that opens and locks the checkpoint folder of a run. A run enters this context before it reads
+    the graph.
 
-    Raises CheckpointError if the folder or a file in it was not written by a run, and DiskError if the folder cannot be
+    Raises CheckpointError if the folder contains files that no run has written, and DiskError if the folder cannot be
     used.
     """
     transport = here()
@@ -101,8 +101,8 @@ def keeping(
         folder: the folder of the checkpoints; None for a run without checkpoints.
         notes: receives the messages about checkpoints.
 
-    Raises CheckpointError if the folder has a checkpoint and the run cannot continue from it, BindError if the machine
-    cannot save its state, and DiskError if the disk fails.
+    Raises CheckpointError if the folder has a checkpoint from which the run cannot continue. Raises BindError if the
+    machine cannot save its state, and DiskError if the disk fails.
     """
     options = call.options
     if not isinstance(machine, Restorable):
@@ -195,7 +195,7 @@ def _has_floats(type_: Type) -> bool:
 def _structure(plan: Plan) -> str:
     """A checksum of the steps of a plan, of its graph-level values, and of the arrays that checkpoints may contain.
 
-    A version of vlang always computes the same checksum for the same program text.
+    One version of vlang always computes the same checksum for the same program text.
     """
     steps = [(type(step).__name__, getattr(step, "name", ""), getattr(step, "line", 0))
              for step in every_step(plan.steps)]
@@ -207,7 +207,7 @@ def _difference(kind: str, name: str, there: str | None, here: str | None) -> st
     """A sentence that says how the run of a checkpoint differs from this run.
 
     Args:
-        kind: the group of the property that differs, a key of `_key`.
+        kind: the group of the property that differs; it is a key of the result of `_key`.
         name: the property.
         there: the value of the property in the checkpoint; None if the checkpoint has no such property.
         here: the value of the property in this run; None if this run has no such property.

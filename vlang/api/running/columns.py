@@ -17,9 +17,9 @@ __all__ = ["columns_of", "counts_edges", "refuse_ordinals"]
 
 
 def columns_of(program: f.Program, graph: Graph | None) -> frozenset[str]:
-    """The edge columns that a plan of the program for a graph may read; if there is no graph, all edge columns that the
-    program names. If edges are keys of random numbers (`random(seed, edge)`, `pick`), the result includes columns with
-    the ordinals of parallel edges. A simple graph needs no column of ordinals.
+    """Return the edge columns that a plan of the program for a graph may read. Without a graph, return all edge columns
+    that the program names. If edges are keys of random numbers (`random(seed, edge)`, `pick`), the result includes
+    columns with the ordinals of parallel edges. A simple graph needs no column of ordinals.
     """
     if graph is None:
         return frozenset(e.name for e in program.edges)

@@ -73,7 +73,8 @@ def _silent(_text: str) -> None:
 
 
 def _error(folder: Path, ended: Ended) -> VlangError:
-    """The error of a job that has failed: the error of a rank, or else an error that says that a rank was killed."""
+    """Return the error of a failed job: the error that a rank reported, or an error which says that a rank was killed.
+    """
     found = first_error(read_form(path)[0] for path in sorted(folder.glob("error-*.json")))
     if found is not None:
         return found

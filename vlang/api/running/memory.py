@@ -71,8 +71,8 @@ def check_need(need: Need, limit: int | None, name: str, graph: str, exact: bool
         exact: whether the counts of the graph are known exactly.
 
     Returns:
-        A sentence about the needed memory, which begins with "warning: " if this may be too much; "" if there is no
-        budget and enough free memory.
+        A sentence about the needed memory; it begins with "warning: " if this may be too much. The result is "" if
+        there is no budget and enough memory is free.
 
     Raises:
         OutOfMemory: the need is known exactly, and exceeds the budget or, without a budget, the whole memory.
@@ -150,7 +150,7 @@ def _within(
 
 
 def _fitted(graph: Graph, plan: Plan, options: Options) -> bool:
-    """Return whether the same call was checked a moment ago, and did fit into the free memory.
+    """Return whether the same call fitted into the free memory in a check a moment ago.
 
     A call that fitted a moment ago still fits: the graph keeps its adjacencies, so the second call needs no more memory
     than the first.

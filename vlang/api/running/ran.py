@@ -34,7 +34,7 @@ class Ran:
     Attributes:
         plan: the plan that was run.
         outcome: the values and the history.
-        device, reason: the device of the run, and why it was chosen.
+        device, reason: the device of the run, and the reason for this choice.
         before, after: the warnings that the result lists before, and after, the warnings about inputs.
         resumed, remembered, notes, placement, read_bytes: see `Result`.
         streamed: the pages that were streamed to a GPU, by adjacency direction.

@@ -96,7 +96,8 @@ def _literal(run: Run, node: t.Call, at: Sight) -> Advice | None:
 
 
 def _number(run: Run, node: t.Call, at: Sight) -> Advice | None:
-    """Return the advice on a function by which other systems read the size of the graph or the superstep number."""
+    """Return the advice on functions of other systems that read the size of the graph or the number of the superstep.
+    """
     new = _COUNTS.get(_plain(node.name))
     if new is None or (node.args and not (len(node.args) == 1 and isinstance(node.args[0], t.Name)
                                           and node.args[0].name in ("G", "g", "graph"))):
@@ -180,7 +181,8 @@ def _layer(run: Run, node: t.Call, at: Sight) -> Advice | None:
 
 
 def _best(run: Run, node: t.Call, at: Sight) -> Advice | None:
-    """Return the advice on `argmax(x)` of a field, which other systems use for the vertex with the largest value."""
+    """Return the advice on `argmax(x)` of a field, which other systems use to find the vertex with the largest value.
+    """
     if node.name not in ("argmax", "argmin", "idxmax", "idxmin") or len(node.args) != 1 or at.inside is not None:
         return None
     name = node.args[0].name if isinstance(node.args[0], t.Name) else ""
@@ -243,8 +245,8 @@ def foreign_index(run: Run, node: t.Index, at: Sight) -> bool:
 
 
 def _named(run: Run, base: t.Expr, name: str, at: Sight) -> str | None:
-    """The text to write for `u["x"]`, `G[u][v]["w"]` or `vertices["x"]`; "" if there is no counterpart, None for other
-    expressions.
+    """Return the text to write for `u["x"]`, `G[u][v]["w"]` or `vertices["x"]`. The result is "" if vlang has no
+    counterpart, and None for other expressions.
     """
     symbol = at.scope.find(name)
     known = name in _DEGREES.values() if symbol is None else symbol.kind in ("field", "edge")
@@ -336,8 +338,8 @@ def foreign_product(run: Run, node: t.Binary, at: Sight) -> bool:
 
 
 def foreign_vertices(run: Run, item: t.ForVertices) -> bool:
-    """Return whether a loop is over all vertices under a name of other languages. A loop in the notation of another
-    language is reported (V101).
+    """Return whether a loop ranges over all vertices by a name that other languages use for them. A loop in the
+    notation of another language is reported (V101).
     """
     if item.set_name not in ("V", "nodes", "verts", "all_vertices", "G", "graph"):
         return False

@@ -51,7 +51,7 @@ def _strength(run: Run, node: t.Call, at: Sight) -> Advice | None:
 
 
 def _softmax(run: Run, node: t.Call, at: Sight) -> Advice | None:
-    """Return the advice on `softmax(e)` inside a gather: a gather before it computes the divisor, a sum."""
+    """Return the advice on `softmax(e)` inside a gather: an earlier gather computes the sum that is the divisor."""
     if node.name not in ("softmax", "edge_softmax", "log_softmax") or len(node.args) != 1:
         return None
     help_, item = "each part is divided by the sum over the edges:", at.item

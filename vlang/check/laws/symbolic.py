@@ -1,4 +1,4 @@
-"""Values as formulas of z3, for proofs about declared reductions (see vlang.check.laws.solver).
+"""Values as z3 formulas, for proofs about declared reductions (see vlang.check.laws.solver).
 
 Laws are about real numbers, so a float is a real number, one of two infinities, or undefined (NaN). There is one zero,
 and the result of a division by zero is left undetermined. Integers are exact; the largest and smallest 64-bit integers

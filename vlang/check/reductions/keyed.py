@@ -33,7 +33,7 @@ def edge_key(x: Expressions, node: t.EdgeKey, at: Sight) -> Value:
 
 
 def misplaced_edge(x: Expressions, node: t.Call) -> bool:
-    """Report `edge` among the arguments of a call, except as a key of `random`. Returns whether a misplaced `edge` was
+    """Report an argument `edge` of a call, except as a key of `random`. Returns whether a misplaced `edge` was
     reported.
     """
     symbol = x.run.root.find(node.name)
@@ -93,7 +93,7 @@ def picked(x: Expressions, node: t.Reduce, edge: Sight, body: Type | None) -> Ty
 
 
 def _keys(x: Expressions, node: t.Reduce, edge: Sight) -> bool:
-    """Whether the seed and the keys of a `pick` are right: integers and vertices that are the same for all edges."""
+    """Return whether the seed and the keys of a `pick` are integers or vertices that are the same for all edges."""
     if not node.keys:
         after = node.cond or node.domain
         end = t.Span(after.span.end, after.span.end, after.span.line, after.span.column)
@@ -119,7 +119,7 @@ def _keys(x: Expressions, node: t.Reduce, edge: Sight) -> bool:
 
 
 def unkeyed(x: Expressions, node: t.Reduce) -> None:
-    """Report the keys of a reduction other than `pick`."""
+    """Report keys in a reduction other than `pick`."""
     symbol = x.run.root.find(node.name)
     if not node.keys or (node.name not in REDUCTIONS and (symbol is None or symbol.kind != "reduction")):
         return

@@ -15,7 +15,7 @@ __all__ = ["compared_with_own", "grouped_vertices", "no_pointer"]
 
 
 def grouped_vertices(run: Run, node: t.Reduce, group: t.Grouping, item: t.Node) -> None:
-    """Report a reduction over vertices with a `by` (V109): only edges can be grouped.
+    """Report a reduction over vertices that has a `by` (V109), since only edges can be grouped.
 
     Args:
         run: the running check.
@@ -89,7 +89,7 @@ def _instead(run: Run, node: t.Reduce, item: t.Node, key: t.Expr, body: t.Expr |
         node: the reduction.
         item: its statement.
         key: the key of a group, such as `v.f`.
-        body: what a vertex contributes; None for `true`.
+        body: the contribution of a vertex; None for `true`.
         cond: the further conditions.
     """
     def text(part: t.Node) -> str:

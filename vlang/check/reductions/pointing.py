@@ -16,7 +16,7 @@ _HERE = "the vertices that point here are chosen by one condition `v.f == self`"
 
 
 def refused(run: Run, node: t.Reduce, at: Sight) -> bool:
-    """Report a reduction over vertices that compares `self`, except by a single `v.f == self`.
+    """Report a reduction over vertices with a comparison of `self`, except for a single `v.f == self`.
 
     Returns whether the function has reported a reduction.
     """

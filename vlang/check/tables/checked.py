@@ -39,8 +39,8 @@ class Laws:
 
     Attributes:
         method: "structure", "exhaustion" and "solver" are proofs. "sampling" found no counterexample in `tried` triples
-            of operands. With "untested", the body could not be evaluated outside of a run.
-        idempotent: whether f(a, a) = a, as far as the method shows.
+            of operands. "untested" means that the body could not be evaluated outside of a run.
+        idempotent: whether f(a, a) = a holds according to the method.
         tried: the number of triples of operands that "sampling" tried.
     """
 
@@ -67,15 +67,15 @@ class Checked:
     """A correct program with its tables.
 
     If a call of a `fn` leaves out an argument, the default of the parameter is used. An update (`x += e`) has no node
-    for `x + e`; the type of this sum is `vlang.types.common` of the types of x and e. A shift has the type of its left
+    for `x + e`; the type of this sum is `vlang.types.common(type of x, type of e)`. A shift has the type of its left
     operand, unless that operand is a literal.
 
     Attributes:
         file: the tree.
-        types: the type of every expression that has one. Literals and counters may have weak types
-            (`vlang.types.INTEGER`, `NUMBER`), which adapt to their context. In the body of a `fn` or `reduction`,
-            types follow from its declaration, not from its calls.
-        symbols: the symbol of each use of a name, by the node that uses it (Name, Member for its field, Call for a `fn`
+        types: the type of every expression that has a type. Literals and counters may have weak types
+            (`vlang.types.INTEGER`, `NUMBER`), which adapt to their context. In the body of a `fn` or `reduction`, types
+            follow from the declaration, not from calls.
+        symbols: the symbol of each use of a name, by the node of the use (Name, Member for its field, Call for a `fn`
             or declared reduction, Reduce for a declared reduction, Domain for its `set_name`, Sweep for its field,
             ForVertices for its set). The symbols of Target nodes are in `targets` instead.
         targets: the symbols that each Target writes, in order.

@@ -38,10 +38,11 @@ class Run:
         builtins: the symbols of the predefined names.
         root: the names of the whole program.
         places: the place where each symbol is declared.
-        later: symbols for all names that the program declares, for messages about names used too early.
+        later: symbols for all names that the program declares, for messages about names that are used before their
+            declaration.
         arguments: the parameters of each `fn`.
-        initial: the reduction that initialises a field, by the declaration of the field.
-        used_on: the reduction expressions that use each declared reduction.
+        initial: for the declaration of a field, the reduction that initialises the field.
+        used_on: for each declared reduction, the expressions that use the reduction.
         read: the symbols that are read somewhere.
         neighbours: the names of the vertices of all domains, for messages.
         constants: the constants of the program, with their defaults.
@@ -112,7 +113,8 @@ class Run:
 
     def declare(self, scope: Scope, node: t.Node, kind: str, name: str, span: t.Span, type_: Type | None, *,
                 local: bool = False) -> Symbol:
-        """Enter a name into a scope and return its symbol. A name that is taken is reported (V102) and not entered.
+        """Enter a name into a scope and return its symbol. A name that is already declared is reported (V102) and not
+        entered.
 
         Args:
             scope: the names of the block.
@@ -179,7 +181,7 @@ class Run:
 
 
 def first_line(text: str, span: t.Span) -> t.Span:
-    """The part of a span on its first line."""
+    """Return the part of a span that is on the first line of the span."""
     end = text.find("\n", span.start, span.end)
     stop = span.end if end < 0 else end
     return t.Span(span.start, stop, span.line, span.column)

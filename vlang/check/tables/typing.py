@@ -74,7 +74,8 @@ def kinds_spoken(kinds: frozenset[str]) -> str:
 
 
 def item(type_: Type) -> Scalar | None:
-    """The scalar type that elementwise operations act on: the type itself, or the type of a vector's components."""
+    """Return the scalar type on which elementwise operations act: the type itself, or the component type of a vector.
+    """
     if isinstance(type_, Vector):
         return type_.item
     return type_ if isinstance(type_, Scalar) else None
@@ -97,7 +98,7 @@ def holds(type_: Type | None, part: Scalar) -> bool:
 
 
 def as_read(type_: Type | None) -> Type | None:
-    """The type of a stored value when it is read: f16 is for storage only."""
+    """Return the type that a stored value has after a read: an f16 is read as f32."""
     if type_ == F16:
         return F32
     if isinstance(type_, (Vector, Matrix)) and type_.item == F16:
@@ -132,8 +133,8 @@ def unified(left: Type, right: Type) -> Type | None:
 
 
 def _named_type(left: Type, right: Type) -> Scalar | None:
-    """The category or time type that a literal takes from the other operand; TEXT if the operands are a text and `inf`;
-    otherwise None.
+    """Return the category or time type that a literal takes from the other operand. The result is TEXT if the operands
+    are a text and `inf`, otherwise None.
     """
     for one, other in ((left, right), (right, left)):
         if isinstance(one, Scalar) and one.named and converts(other, one):
@@ -251,7 +252,9 @@ def _unnamed(literal: t.Literal, goal: Scalar) -> str | None:
 
 
 def comparable(left: Type, right: Type, ordering: bool) -> bool:
-    """Return whether two types can be compared by == and != or, with `ordering`, by <, <=, > and >=."""
+    """Return whether two types can be compared by == and !=. With `ordering`, return whether they can be compared by <,
+    <=, > and >=.
+    """
     if isinstance(left, Tuple) and isinstance(right, Tuple):
         return len(left.items) == len(right.items) and all(
             (x == y == BOOL) or comparable(x, y, ordering) for x, y in zip(left.items, right.items, strict=True))

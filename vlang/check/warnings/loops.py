@@ -1,4 +1,6 @@
-"""Finds loops that cannot work as written, and gathers without effect (V201 to V204; language.md sections 9 and 15)."""
+"""Finds loops that cannot work in the way they are written, and gathers without effect (V201 to V204; language.md
+sections 9 and 15).
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,8 @@ class _Write:
     """One `apply` in a loop.
 
     Attributes:
-        gated: whether some supersteps may skip the `apply`, since it is in an inner loop, or in a `where` with a
-            condition that depends on fields of the loop.
+        gated: whether some supersteps may skip the `apply`, because of an inner loop or a `where` with a condition on
+            fields of the loop.
     """
 
     node: t.Apply
@@ -39,7 +41,7 @@ class _Loop:
 
     Attributes:
         moving: the fields that the loop writes or declares.
-        lasting: the fields that the loop writes, and that are declared outside of it.
+        lasting: the fields that the loop writes and that are declared outside of the loop.
         writes: every `apply` in the loop.
     """
 
@@ -117,7 +119,8 @@ def judge_loops(run: Run) -> None:
 
 
 def _repeats(loop: _Loop) -> bool:
-    """Report each `x += e` in which e is constant in the loop, or in which e sums whole values of x instead of changes.
+    """Report each `x += e` in which e is constant in the loop, or is a sum of whole values of x instead of changes of
+    x.
 
     Returns whether it has reported a write.
     """
@@ -286,7 +289,7 @@ def _joins(loop: _Loop, write: _Write) -> bool:
 
 
 def _depends(loop: _Loop, write: _Write) -> set[Symbol]:
-    """The fields that a write depends on, directly or through other writes of the loop."""
+    """Return the fields on which a write depends, directly or through other writes of the loop."""
     sources: dict[Symbol, set[Symbol]] = {}
     for other in loop.writes:
         read = loop.reads(other.node.value) | (set(other.fields) if other.node.op != "=" else set())

@@ -1,4 +1,5 @@
-"""The code of grouped gathers on a CPU. Each edge is added to the entry of its key, and a row ends with a reduction.
+"""The code of grouped gathers on a CPU. Each edge is added to the entry of its key, and the groups are reduced at the
+end of a row.
 
 The group of the last edge is kept in registers (`held`), because neighbours often have the same key. An edge with
 another key stores the accumulators of the held group, and loads the accumulators of its own group.
@@ -49,7 +50,7 @@ class GroupTable:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The names of the accumulators of the group of the last edge, in functions that change them."""
+        """The names of the accumulators for the group of the last edge, in functions that change these accumulators."""
         return tuple(f"part{self.number}_{i}" for i in range(len(self.grouped.components)))
 
     def loaded(self, d: NumbaDialect, at: str, first: int) -> tuple[str, ...]:
@@ -63,7 +64,7 @@ class GroupTable:
         return [f"{name} = held[{self.held + i}]" for i, name in enumerate(names)]
 
     def packed(self, parts: Sequence[str]) -> list[str]:
-        """The items of `held`, with the accumulators `parts`."""
+        """Return the items of `held` with `parts` as the accumulators."""
         return [f"count{self.number}", f"key{self.number}", f"at{self.number}", *parts]
 
     def stored(self, d: NumbaDialect, at: str, first: int, names: tuple[str, ...]) -> list[str]:
@@ -112,8 +113,7 @@ class GroupTable:
         return self.packed(after)
 
     def merged(self, writer: Writer, d: NumbaDialect, at: str, back: str) -> tuple[str, ...]:
-        """The accumulators of a group: the accumulators of earlier segments, merged with the accumulators of the last
-        segment.
+        """Return the accumulators of a group, merged from the accumulators of earlier segments and of the last segment.
 
         Args:
             writer: receives the lines.
@@ -198,7 +198,7 @@ def group_tables(accumulations: Sequence[Accumulation]) -> list[GroupTable]:
 
 
 def hold(writer: StageWriter, d: NumbaDialect) -> Function:
-    """The function `hold`: the state before the first edge of a vertex."""
+    """Return the function `hold`, which returns the state before the first edge of a vertex."""
     inner = writer.writer(writer.scope())
     items = list[str]()
     for table in group_tables(writer.accumulations):

@@ -53,7 +53,8 @@ def _called(text: str, suffix: str) -> str:
 
 
 def _blocks(writer: StageWriter) -> bool:
-    """Whether a stage has a kernel that processes cache blocks. The stage must be in a loop without inner blocks.
+    """Return whether a stage has a kernel that processes cache blocks. The stage must be in a loop without inner
+    blocks.
 
     With accumulators of many components, such a kernel would save no time and double the compile time.
     """
@@ -87,7 +88,8 @@ def _leaves(writer: StageWriter) -> bool:
 
 
 def _scalar_functions(scalars: Sequence[str]) -> list[str]:
-    """The functions of all scalars, then `scalars(frame, which, blocks)`, which computes scalar number `which`.
+    """Return the functions of all scalars, followed by `scalars(frame, which, blocks)`, which computes scalar number
+    `which`.
 
     The cases of `which` are split into functions with at most _CASES cases each, because numba's compile time grows
     with the square of the number of cases in a function.
@@ -196,7 +198,9 @@ class NumbaTarget:
         return StageText(text, {role: f"{role}_{name}" for role in roles}, None, support)
 
     def _whole(self, writer: StageWriter) -> StageText:
-        """A stage in which one worker processes all contributions of a vertex, for holistic reductions."""
+        """Return the code of a stage with holistic reductions, in which one worker processes all contributions of a
+        vertex.
+        """
         d = self.dialect
         edge = writer.contributing()
         after: list[str] = []
@@ -245,8 +249,8 @@ class NumbaTarget:
         return Function("bind_columns", (), self.dialect.pack("", pointers))
 
     def _edges(self, writer: StageWriter) -> list[str]:
-        """Return the functions that gather. The gathering functions process the components of all accumulators side by
-        side.
+        """Return the functions that gather. Each of these functions processes the components of all accumulators
+        together.
         """
         d, stage = self.dialect, writer.stage
         edge = writer.contributing()
@@ -273,10 +277,11 @@ class NumbaTarget:
         return [d.define(one) for one in functions]
 
     def scalar(self, scalar: ScalarText) -> str:
-        """The functions of a fold and `scalar_vN(frame, blocks)`; for a value without a fold, only its lines.
+        """Return the functions of a fold and `scalar_vN(frame, blocks)`. For a value without a fold, return only its
+        lines.
 
-        These lines become part of `scalars`, because numba takes about 15 ms for every function, and programs may have
-        a thousand `let`s.
+        The lines of such a value become part of `scalars`, because numba takes about 15 ms for every function, and
+        programs may have a thousand `let`s.
         """
         name = f"v{scalar.number}"
         if not scalar.folds:

@@ -3,7 +3,7 @@
 A file is parsed with `ast`. The docstring, the imports and the types in a file do not become part of the kernel text. A
 skeleton that calls a hole belongs to a pass; other skeletons are shared by all passes. Each pass has its own copies of
 some functions. The name of the pass is appended to the names of these functions, in definitions and in calls. The
-result is kept in the cache directory, keyed by the texts of the files, so that a warm start parses nothing.
+result is stored in the cache directory, keyed by the texts of the files, so that later starts parse no skeletons.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Skeleton:
 
     Attributes:
         pieces: its text, cut after each name to which the name of the pass is appended.
-        alone: the same text without the calls for fused work; empty if there are no such calls.
+        alone: the text without the calls for fused work; empty if the text has no such calls.
     """
 
     pieces: tuple[str, ...]
@@ -172,7 +172,9 @@ class _File:
         return self._lines[node.end_lineno - 1] + node.end_col_offset
 
     def _named(self, files: Mapping[str, _File]) -> Iterator[int]:
-        """The ends of the names to which the name of the pass is appended: functions of the pass, defined or called."""
+        """Return the ends of the names to which the name of the pass is appended: definitions and calls of functions of
+        the pass.
+        """
         own = {node.name for node in self._tree.body if isinstance(node, ast.FunctionDef)} | self._holes
         own |= {name for name, module in self.imported.items()
                 if module.startswith(_HERE) and module != _HOLES and files[module.removeprefix(_HERE)].own}

@@ -32,7 +32,7 @@ class Cell:
     Attributes:
         reduction: the reduction that joins contributions.
         types: the types of the components in the cell.
-        first: the number of the first of these components in the accumulator.
+        first: the position of the first component of the cell among the components of the accumulator.
         places: the unified operations on the cell.
         declared: the declaration of the reduction, if the program declares it; otherwise None.
     """
@@ -66,7 +66,7 @@ class Cell:
         return self.type.bits // 8
 
     def nothing(self, writer: Writer) -> str:
-        """Code of the content of the cell before any contribution."""
+        """Return code of the initial content of the cell, before any contribution."""
         d = writer.d
         if self.declared is not None:
             return self.of(d, writer.items(self.declared.identity))
@@ -150,7 +150,9 @@ class Cell:
 
 
 def cells_of(accumulations: Sequence[Accumulation]) -> tuple[list[Cell], str]:
-    """The cells of a stage's accumulators, in order; or [] and the reason why some accumulator can have no cell."""
+    """Return the cells of the accumulators of a stage, in order. If some accumulator has no cell, return [] and the
+    reason.
+    """
     cells: list[Cell] = []
     at = 0
     for accumulation in accumulations:
@@ -172,7 +174,9 @@ def cells_of(accumulations: Sequence[Accumulation]) -> tuple[list[Cell], str]:
 
 
 def groups(accumulation: Accumulation) -> list[tuple[str, tuple[Scalar, ...]]]:
-    """The components of an accumulator in groups that are joined together, each group with its reduction."""
+    """Return groups of components of an accumulator, each with its reduction. The components of a group are joined
+    together.
+    """
     name, types = accumulation.reduce.name, accumulation.types
     values = types[: accumulation.width]
     if accumulation.declared is not None and accumulation.declared.exact:

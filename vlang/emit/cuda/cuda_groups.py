@@ -13,7 +13,9 @@ __all__ = ["closed", "filed", "joined", "nothing", "sent", "travelling"]
 
 
 def travelling(grouped: Grouped) -> tuple[Scalar, ...]:
-    """The types of the items of an edge: its key as a word, whether it is in a group, and its contributions."""
+    """Return the types of the items of an edge: the key as a word, whether the edge is in a group, and the
+    contributions.
+    """
     return (U64, BOOL, *grouped.components)
 
 

@@ -27,7 +27,7 @@ def lifted(
 ) -> list[str]:
     """The accumulator's components after one contribution.
 
-    For a contribution that is filed in scratch memory, the accumulator only records that there was a contribution.
+    If a contribution is stored in scratch memory, the accumulator only records that there was a contribution.
 
     Args:
         empty: the writer of the components of an empty accumulator.

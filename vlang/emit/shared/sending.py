@@ -1,4 +1,4 @@
-"""Decides whether a loop may push, exit gathers early, and skip senders that contribute nothing, on every target."""
+"""Decides for every target whether a loop may push, end gathers early, and skip senders that contribute nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ class Early:
     Attributes:
         kind: "frontier", "absorbing" or "".
         decided: whether every gather ends at the absorbing element of its reduction.
-        done: pairs of a field and a value. A vertex at which all these fields have these values need not gather.
+        done: pairs of a field and a value. A vertex need not gather if each of the fields in `done` has the value of
+            its pair.
     """
 
     kind: str = ""
@@ -29,7 +30,9 @@ class Early:
 
 
 def joined_writes(writer: StageWriter) -> tuple[tuple[Write, ...], str]:
-    """Return the write that joins each gather of a stage; return () and the reason if active vertices may not push."""
+    """Return, for each gather of a stage, the write that joins the gather. If active vertices may not push, return ()
+    and the reason.
+    """
     plan, stage = writer.plan, writer.stage
     if plan is None:
         return (), "runs once, for every vertex: there is no frontier"
@@ -52,7 +55,7 @@ def joined_writes(writer: StageWriter) -> tuple[tuple[Write, ...], str]:
 
 
 def one_write(writer: StageWriter, writes: tuple[Write, ...]) -> str:
-    """The reason why contributions may not be joined into the field directly; "" if they may."""
+    """Return the reason why contributions may not be joined into the field directly; "" if they may be joined."""
     stage = writer.stage
     if len(writes) > 1:
         return "the pass writes several fields"
@@ -128,7 +131,7 @@ def decided(writer: StageWriter, early: Early) -> str:
 
 
 def silent(writer: StageWriter) -> Function:
-    """The function `silent`: whether a vertex contributes nothing over any edge (rule Z)."""
+    """Return the function `silent`, which tests whether a vertex contributes nothing over any edge (rule Z)."""
     d = writer.dialect
     assert writer.plan is not None
     if "identity" in writer.without:

@@ -57,7 +57,7 @@ class Backend:
         return convert_to_nx(found, **asked)
 
     def can_run(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool | str:
-        """Return whether this backend gives the result of NetworkX for a call: True, or the reason why not."""
+        """Return True if this backend gives the result of NetworkX for a call, otherwise the reason why it does not."""
         try:
             bound = _signature(name).bind(*args, **kwargs)
         except TypeError:
@@ -72,7 +72,9 @@ class Backend:
         return True
 
     def should_run(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool | str:
-        """Return whether a call is likely faster by this backend than by NetworkX: True, or the reason why not."""
+        """Return True if a call is probably faster with this backend than with NetworkX, otherwise the reason why it is
+        not.
+        """
         graph = _signature(name).bind(*args, **kwargs).arguments["G"]
         work = FUNCTIONS[name].work
         converted = bool((getattr(graph, "__networkx_cache__", None) or {}).get("backends", {}).get("vlang"))

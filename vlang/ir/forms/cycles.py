@@ -8,7 +8,7 @@ __all__ = ["cycles"]
 
 
 def cycles(reads: Mapping[str, Iterable[str]]) -> Iterator[frozenset[str]]:
-    """Yield groups of names that read each other. A group comes after all other names that it reads (Kosaraju's
+    """Yield groups of names that read each other. A group comes after all other names that its members read (Kosaraju's
     algorithm).
 
     Args:

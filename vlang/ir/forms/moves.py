@@ -1,4 +1,5 @@
-"""Finds the direction in which an expression moves when the fields of a loop move (language.md 10.2), and value bounds.
+"""Finds the direction in which an expression moves when the fields of a loop move (language.md 10.2), and bounds on
+values.
 """
 
 from __future__ import annotations
@@ -40,9 +41,7 @@ def flip(a: Move) -> Move:
 
 
 class Known:
-    """The known signs and bounds of values. They are derived from literals, types, degrees and the contracts of a
-    program.
-    """
+    """The known signs and bounds of values, derived from literals, types, degrees and the contracts of a program."""
 
     def __init__(self, program: f.Program, gathers: Mapping[str, f.Gather]) -> None:
         self._gathers = gathers
@@ -94,8 +93,8 @@ class Known:
         return key is not None and key in self._most and self._most[key] <= bound
 
     def bounds(self, expr: f.Expr, low: int, high: int) -> tuple[int, int]:
-        """Return the least and largest value of an integer input. They are derived from contracts and from the bounds
-        `low` and `high`.
+        """Return the least and largest value of an integer input, according to contracts and to the bounds `low` and
+        `high`.
         """
         key = self._key(expr)
         if key is None:
@@ -158,7 +157,7 @@ class Moves:
 
     Args:
         leaf: returns the direction in which the value of a read moves.
-        grow: whether edges are added while fields stay.
+        grow: whether edges are added while fields stay unchanged.
     """
 
     def __init__(self, scope: LoopScope, known: Known, leaf: Callable[[f.Expr], Move], grow: bool = False) -> None:
@@ -169,7 +168,8 @@ class Moves:
 
     @classmethod
     def of_fields(cls, scope: LoopScope, known: Known, directions: Mapping[str, str | None]) -> Moves:
-        """A `Moves` for the case that every written field moves in its own direction (the table of language.md 10.2).
+        """Return a `Moves` for the case that each written field moves in its own direction (the table of language.md
+        10.2).
         """
 
         def leaf(expr: f.Expr) -> Move:

@@ -21,7 +21,7 @@ class Operator:
     Attributes:
         name: The operator of the IR.
         monoid: The operator in vlang.reductions.MONOIDS; for a declared reduction, the name of the reduction.
-        idempotent: Whether joining the same value again changes nothing.
+        idempotent: Whether a second join of the same value changes nothing.
         direction: How the field moves: "up", "down" or None.
         text: The text for `vlang explain`.
     """
@@ -52,7 +52,7 @@ class Write:
         fields: The written fields.
         operator: The joining operator; None if the fields are recomputed.
         rest: The operand e, if the write has the form *x joined with e*; the whole value if the fields are recomputed.
-        joined: The gather whose contributions may be joined into the field one by one, or None.
+        joined: The gather with contributions that may be joined into the field one by one, or None.
         delta: Whether the write is in delta form.
     """
 
@@ -65,7 +65,7 @@ class Write:
 
     @property
     def idempotent(self) -> bool:
-        """Whether joining the same contribution again changes nothing."""
+        """Whether a second join of the same contribution changes nothing."""
         return self.operator is not None and self.operator.idempotent
 
     @property
@@ -129,7 +129,7 @@ def _scalar_form(program: f.Program, apply: f.Apply) -> tuple[Operator, f.Expr] 
 
 
 def rounds(expr: f.Expr) -> bool:
-    """Return whether an expression rounds a float to f16, the only conversion that may lose information here."""
+    """Return whether an expression rounds a float to f16. No other conversion in a normal form may lose information."""
     return isinstance(expr, f.Op) and expr.op == "cast" and expr.type == F16 and _wider(expr.args[0])
 
 
@@ -143,8 +143,8 @@ def _wider(expr: f.Expr) -> bool:
 
 
 def _rounded_form(value: f.Op, name: str) -> tuple[Operator, f.Expr] | None:
-    """Return the normal form of `x = f16(min(f32(x), e))`. It equals `min(x, f16(e))`, since rounding is monotone and x
-    is an f16.
+    """Return the normal form of `x = f16(min(f32(x), e))`, which is `min(x, f16(e))`, because rounding is monotone and
+    x is an f16.
     """
     (inner,) = value.args
     if not (isinstance(inner, f.Op) and inner.op in ("min", "max")):
@@ -178,7 +178,7 @@ def _terms(expr: f.Expr, positive: bool) -> list[tuple[f.Expr, bool]]:
 
 
 def _chain(expr: f.Expr, op: str) -> list[f.Expr]:
-    """The operands of nested uses of one operator, from left to right."""
+    """Return the operands of an operator that is applied several times (`a op b op c`), from left to right."""
     if isinstance(expr, f.Op) and expr.op == op:
         return [operand for arg in expr.args for operand in _chain(arg, op)]
     return [expr]
@@ -189,7 +189,7 @@ def _refold(op: str, type_: Type, operands: list[f.Expr]) -> f.Expr:
 
 
 def _is_now(expr: f.Expr, name: str) -> bool:
-    """Return whether an expression is the present value of the vertex's own field `name`."""
+    """Return whether an expression is the present value of the field `name` at the vertex itself."""
     return isinstance(expr, f.Field) and (expr.name, expr.of, expr.time) == (name, "self", "now")
 
 
@@ -207,7 +207,7 @@ def _user(program: f.Program, name: str) -> Operator:
 
 
 def _joined(scope: LoopScope, operator: Operator, rest: f.Expr) -> f.Gather | None:
-    """The gather whose result is e, or e before rounding.
+    """Return the gather with the result e, or with the result e before rounding.
 
     The result is None if the gather reduces by another operator or has a `default`.
     """
@@ -255,7 +255,8 @@ def _linear_op(op: str, kinds: list[str]) -> str | None:
 
 
 def _delta(scope: LoopScope, leaf: Leaf, apply: f.Apply, form: tuple[Operator, f.Expr]) -> bool:
-    """Whether a write is `x += e`, where e is linear in one gathered sum, and that sum is linear in `change(u.x)`.
+    """Return whether a write is `x += e`, where e is linear in one gathered sum and this sum is linear in
+    `change(u.x)`.
 
     Everything else in e and in the sum must be constant in the loop.
     """

@@ -60,7 +60,7 @@ def whole(type_: Type) -> Range | None:
 
 
 def parts(type_: Type) -> Found:
-    """Return the ranges of the components of a tuple type; for any other type, a single range."""
+    """Return the ranges of the components of a tuple type. Any other type has a single range."""
     return tuple(map(whole, type_.items)) if isinstance(type_, Tuple) else (whole(type_),)
 
 
@@ -71,7 +71,9 @@ def limited(low: int, high: int, type_: Scalar) -> Range:
 
 
 def compared(a: Range, op: str, b: Range) -> Range:
-    """The values x of range `a` for which `x op y` is true for some y of range `b`; all of `a` if no x fulfils this."""
+    """Return the values x of range `a` for which `x op y` is true for some y of range `b`. If there is no such x,
+    return `a`.
+    """
     low, high = a.low, a.high
     if op in ("lt", "le", "eq"):
         high = min(high, b.high - (op == "lt"))

@@ -1,4 +1,5 @@
-"""The least and largest value that each integer of a program may have, from types, literals, contracts and writes.
+"""The least and largest possible value of each integer of a program, derived from types, literals, contracts and
+writes.
 
 If the exact result of an operation always fits its type, targets compute the operation with plain instructions. If a
 value may be infinite, its range includes the bit patterns of `inf` and `-inf`.
@@ -48,7 +49,7 @@ class Sizes(NamedTuple):
 
     @property
     def row(self) -> int:
-        """The largest number of edges of a vertex, in both directions together."""
+        """The largest total number of in-edges and out-edges of a vertex."""
         return min(2 * self.edges, MOST_EDGES)
 
 
@@ -248,7 +249,7 @@ def _conjuncts(cond: f.Expr | None) -> Iterator[f.Op]:
 
 
 def _writes(program: f.Program, given: frozenset[str]) -> Iterator[tuple[str, f.Expr | Found]]:
-    """Yield, for each write, the written name, and the value or the ranges that are written."""
+    """Yield, for each write, the written name together with the written value or its ranges."""
     types = {decl.name: decl.type for decl in program.fields}
     for statement in statements(program.body):
         if isinstance(statement, f.InitField):

@@ -47,7 +47,7 @@ def any_order(ctx: Context) -> Verdict:
 
 
 def _read_together(ctx: Context, write: Write) -> bool:
-    """Return whether neighbours read several of the fields that are written together."""
+    """Return whether neighbours read more than one field of a write of several fields."""
     return len(set(write.fields) & {name for phase in ctx.phases for name in phase.neighbour}) > 1
 
 
@@ -70,8 +70,8 @@ def _not_joined(ctx: Context, write: Write) -> Verdict | None:
 
 
 def _against(ctx: Context, write: Write) -> Verdict | None:
-    """Return the reason why a joined value, or a `where` around the write, may move in the direction opposite to the
-    field; None if neither does.
+    """Return the reason why a joined value, or a `where` around the write, may move against the direction of the field;
+    None if both cannot.
     """
     scope, moves = ctx.scope, ctx.moves()
     word = scope.word(write.fields[0])

@@ -11,7 +11,7 @@ __all__ = ["single_assignment", "strict_order"]
 
 
 def single_assignment(ctx: Context) -> Verdict:
-    """Rule S: each vertex is written once, when all neighbours that come before it in a strict order are final."""
+    """Rule S: each vertex is written once, when all neighbours before it in a strict order have final values."""
     refusal = Verdict(False, "no `where x == E and ready` with one strict order of the neighbours")
     if ctx.scope.inner is not None or ctx.kind != "fixpoint" or len(ctx.writes) != 1:
         return refusal
@@ -50,7 +50,8 @@ _NEGATED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "le": "gt", "gt": "l
 
 
 def _is_blank(cond: f.Expr, name: str) -> bool:
-    """Whether a condition tests that x still has its initial value E: `x == E`, or a comparison with a literal."""
+    """Return whether a condition (`x == E`, or a comparison with a literal) tests that x still has its initial value E.
+    """
     if not (isinstance(cond, f.Op) and cond.op in ("eq", "lt", "le", "gt", "ge")):
         return False
     left, right = cond.args
@@ -86,7 +87,7 @@ def _holds(test: f.Expr, value: f.Const) -> bool:
 
 
 def strict_order(cond: f.Expr) -> bool:
-    """Return whether a condition orders the ends of an edge strictly: `(u.p, ..., u) < (p, ..., self)`, or with `>`."""
+    """Return whether a condition orders the ends of an edge strictly, as `(u.p, ..., u) < (p, ..., self)` does."""
     if not (isinstance(cond, f.Op) and cond.op in ("lt", "gt")):
         return False
     left, right = cond.args
@@ -107,8 +108,8 @@ def _side(tuple_: f.Op) -> str:
 
 
 def _assigned(ctx: Context, write: Write, test: f.Expr, start: f.Const) -> bool:
-    """Return whether the written value fails `test`, so that a vertex is written only once, and depends only on final
-    neighbours.
+    """Return whether the written value depends only on final neighbours and fails `test`, so that a vertex is written
+    only once.
     """
     rest = write.rest
     gather = ctx.scope.gathers.get(rest.name) if isinstance(rest, f.Accumulator) else None

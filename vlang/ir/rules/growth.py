@@ -1,4 +1,4 @@
-"""Rule I: continuing from an old result after edges were inserted or deleted."""
+"""Rule I: a loop may continue from an old result after edges were inserted or deleted."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def incremental(ctx: Context, order: Verdict) -> Verdict:
 
 
 def _towards(move: str, write: Write) -> str:
-    """Return UP if more edges move the joined value in the direction of the field, DOWN if they move it in the opposite
+    """Return UP if additional edges move the joined value in the direction of the field, and DOWN for the opposite
     direction.
     """
     return move if write.direction == "up" else flip(move)
@@ -60,10 +60,10 @@ def _tied(ctx: Context, name: str) -> bool:
 
 
 def _start_stays(ctx: Context, write: Write) -> bool:
-    """Return whether the initial value of the written fields is also legal after the edges have changed.
+    """Return whether the initial value of the written fields is still legal after a change of the edges.
 
-    The initial value stays legal if it does not depend on edges. A degree stays legal, too, if it is joined by `min`
-    with an h-index, which is never more than the degree.
+    The initial value stays legal if it does not depend on edges. An initial degree also stays legal if it is joined by
+    `min` with an h-index, because an h-index never exceeds the degree.
     """
     for name in write.fields:
         if not _tied(ctx, name):

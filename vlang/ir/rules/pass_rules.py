@@ -42,11 +42,12 @@ def replicate(reduce: f.Reduce) -> Verdict:
 
 
 def messages(reduce: f.Reduce) -> tuple[f.Expr, ...]:
-    """The largest subexpressions that depend only on the neighbour and graph values, and are worth storing in an array.
+    """Return the largest subexpressions that depend only on the neighbour and on graph values, and that are worth
+    storing in an array.
 
-    A subexpression that reads two fields, divides or calls a function is worth storing: it is computed once per vertex
-    and superstep instead of once per edge. The result lists each subexpression once, outermost first. The result is
-    empty for reductions over vertices.
+    A subexpression is worth storing if it reads two fields, divides or calls a function. A stored subexpression is
+    computed once per vertex and superstep instead of once per edge. The result lists each subexpression once, outermost
+    first. The result is empty for reductions over vertices.
     """
     if not reduce.domain.stored:  # a vertex that points elsewhere contributes once: nothing is computed twice
         return ()

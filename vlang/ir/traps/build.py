@@ -87,7 +87,9 @@ def above(value: f.Expr, number: int) -> f.Expr:
 
 
 def outside(value: f.Expr, low: int, high: int) -> f.Expr:
-    """Whether an integer is less than `low` or greater than `high`; a bound that the type cannot hold is left out."""
+    """Return a test whether an integer is less than `low` or greater than `high`. A bound that the type cannot hold is
+    left out.
+    """
     assert isinstance(value.type, Scalar)
     tests = [below(value, low)] if value.type.lowest < low else []
     return some(*tests, *([above(value, high)] if value.type.highest > high else []))
@@ -99,7 +101,7 @@ def _number(value: f.Expr, number: int) -> f.Const:
 
 
 def component(value: f.Expr, number: int) -> f.Expr:
-    """Component `number` of a vector; for a scalar, the scalar itself."""
+    """Return component `number` of a vector; for a scalar, return the scalar itself."""
     if not isinstance(value.type, Vector):
         return value
     if isinstance(value, f.Op) and value.op == "broadcast":
@@ -110,7 +112,7 @@ def component(value: f.Expr, number: int) -> f.Expr:
 
 
 def items(value: f.Expr) -> tuple[f.Expr, ...]:
-    """The scalars of a value: a scalar itself, the components of a vector, or the items of a tuple."""
+    """Return the scalars of a value: the scalar itself, the components of a vector, or the items of a tuple."""
     if isinstance(value.type, Vector):
         return tuple(component(value, k) for k in range(value.type.size))
     if isinstance(value.type, Tuple):

@@ -1,7 +1,7 @@
 """A program text as rows of pieces, from which the formatter writes the canonical layout.
 
-A row is a logical line: its tokens, the line breaks and comments between them, and the comments and blank lines above
-it. Only spaces, repeated blank lines and the widths of indentations are lost.
+A row is a logical line: its tokens, the line breaks and comments between the tokens, and the comments and blank lines
+above the line. Only spaces, repeated blank lines and the widths of indentations are lost.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Above:
-    """A line without tokens: a comment, with the depth of its block, or a blank line, with an empty text."""
+    """A line without tokens: a comment with the depth of its block, or a blank line with an empty text."""
 
     depth: int = 0
     text: str = ""
@@ -93,7 +93,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a text, and the comments below the last one."""
+    """The rows of a text, and the comments below the last row."""
 
     rows: tuple[Row, ...]
     below: tuple[Above, ...]
@@ -151,7 +151,9 @@ def _piece(token: Token, gap: str, before: list[Piece], brackets: int) -> Piece:
 
 
 def _comment(line: str) -> str:
-    """The comment in a text between tokens, without spaces at its end; "" if there is none."""
+    """Return the comment in a text between two tokens, without spaces at the end of the comment; "" if there is no
+    comment.
+    """
     return line[line.index("#") :].rstrip(" \t\r") if "#" in line else ""
 
 
@@ -175,7 +177,7 @@ def _sign(pieces: list[Piece]) -> bool:
 
 
 def _between(rows: list[Row], gap: str, depth: int) -> list[Above]:
-    """The comments and blank lines between the last row and the next one.
+    """Return the comments and blank lines between the last row and the next row.
 
     The function also sets the remark of the last row.
 

@@ -1,7 +1,7 @@
 """Recognises lines of other languages whose translation depends on the declarations of the program.
 
-`habits.py` has the lines that a pattern alone translates. Each rule here takes a line that does not parse and its
-surroundings, and returns the habit that it recognises, or None.
+`habits.py` has the lines that a pattern can translate without these declarations. Each rule in this module takes a line
+that does not parse, and the surroundings of the line. The rule returns the recognised habit, or None.
 """
 
 from __future__ import annotations
@@ -269,8 +269,8 @@ def _otherwise(line: str, around: Surroundings) -> Habit | None:
 
 
 def _tests(before: tuple[str, ...]) -> list[str]:
-    """The conditions of the `where`, `elif`, ... above a line; no conditions if a block between them writes a field
-    that they read.
+    """Return the conditions of the `where`, `elif`, ... above a line. If a block between them writes a field that the
+    conditions read, return no conditions.
     """
     tests: list[str] = []
     written: set[str] = set()

@@ -1,4 +1,6 @@
-"""Proposals in place of groups of vertices: a field of the vertex that names the group, or a loop over vertices."""
+"""Proposals for what to write in place of groups of vertices: a vertex field that names the group, or a loop over
+vertices.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ _NUMBERS = frozenset({*_WIDE, "i64", "u64", "float", "f32", "f64", "bool"})
 
 @dataclass(frozen=True)
 class Grouped:
-    """A vertex field whose value is meant to be one reduction over the vertices for each group: `vertex name: type`.
+    """A vertex field `vertex name: type` with a value that is meant to be a separate reduction for each group of
+    vertices.
 
     Attributes:
         name, type: the field.
@@ -48,8 +51,7 @@ def where_named(member: str = "v", key: str = "v.c") -> str:
 
 
 def for_groups(asked: Grouped, fresh: Callable[[str], str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return advice in words, and the lines to write in place of the field; no lines if the type or the key of the
-    field is not simple.
+    """Return advice in words, and the lines to write in place of the field (no lines if its type or key is not simple).
 
     Args:
         asked: the field.

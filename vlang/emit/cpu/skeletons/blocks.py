@@ -64,7 +64,7 @@ def batch(
 ) -> None:
     """Gather `take` edges, beginning with edge number k, for each row in rows[place:end].
 
-    Callers pass a constant for small values of `take`: the function is inlined, and the compiler unrolls the loop.
+    Callers pass small values of `take` as constants. Since the function is inlined, the compiler then unrolls the loop.
     """
     while place < end:
         row = i64(rows[place])

@@ -1,7 +1,7 @@
 """The common neighbours of two vertices, from sorted neighbour lists.
 
-The lists are merged. If their lengths differ much, the longer list is searched instead. The lists ignore the direction
-of edges, and contain no loops and no repetitions.
+The lists are merged. If the lengths differ much, the longer list is searched instead. The lists ignore the direction of
+edges, and contain no loops and no repetitions.
 """
 
 from vlang.emit.cpu.skeletons.holes import Pointer, i64, inner, min, u32, u64
@@ -29,7 +29,7 @@ def first_not_below(targets: Pointer[u32], low: i64, high: i64, wanted: u32) -> 
 
 @inner
 def common_count(starts: Pointer[u64], targets: Pointer[u32], a: u32, b: u32) -> i64:
-    """The number of common neighbours of a and b; 0 if one of them is `none`."""
+    """Return the number of common neighbours of a and b; 0 if a or b is `none`."""
     if u32(a) == u32(0xFFFFFFFF) or u32(b) == u32(0xFFFFFFFF):
         return i64(0)
     i, end = i64(starts[i64(a)]), i64(starts[i64(a) + 1])
@@ -64,7 +64,9 @@ def longer_list(first: i64, second: i64) -> i64:
 
 @inner
 def next_common(targets: Pointer[u32], i: i64, end: i64, j: i64, stop: i64, longer: i64) -> tuple[i64, i64]:
-    """The first equal entries of targets[i:end] and targets[j:stop], as positions; (end, stop) if there are none."""
+    """Return the positions of the first equal entries of targets[i:end] and targets[j:stop]; (end, stop) if there are
+    none.
+    """
     if longer == 0:
         while i < end and j < stop:
             x, y = targets[i], targets[j]

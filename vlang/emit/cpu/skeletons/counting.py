@@ -1,9 +1,9 @@
 """Data structures in scratch memory that hold all contributions of one vertex
 (`vlang.emit.shared.reductions.holistic`).
 
-Scratch memory consists of u64 words. room: the memory, the number of edges of the vertex, the number of bits of a hash
-table's index, then the offset of each structure. ..._clear returns the offset after a structure. ..._take inserts a
-value if `holds`. ..._read returns the result.
+Scratch memory consists of u64 words. `room` consists of the memory, the number of edges of the vertex, the number of
+index bits of a hash table, and the offset of each structure. `..._clear` returns the offset after a structure.
+`..._take` inserts a value if `holds` is true. `..._read` returns the result.
 """
 
 from typing import Any
@@ -34,9 +34,9 @@ def mode32_clear(space: Pointer[u64], at: i64, degree: i64, bits: i64) -> i64:
 
 @inner
 def mode32_take(room: Structures, at: i64, holds: bool, value: Any, best: Any, most: Any) -> tuple[Any, u32]:
-    """Insert a value; returns the most frequent value, the smallest in a tie, and its count.
+    """Insert a value. Return the most frequent value (the smallest of several) and its count.
 
-    A slot holds a value in its upper half and the count of this value, which is > 0, in its lower half.
+    The upper half of a slot holds a value, and the lower half holds the count of this value, which is at least 1.
     """
     if not holds:
         return best, most

@@ -2,12 +2,14 @@
 
 A table begins with the words GROUPS_... of runtime/plan/layouts/pass_words.py. Entries of `words` words follow, in the
 order in which their keys were first seen. The first word of an entry is the key. Entry 0 is for edges without a group.
-The accumulators of earlier segments of a long row come next, and then the slots. There are three ways to find an entry:
+The accumulators of earlier segments of a long row come next, and then the slots. An entry is found in one of three
+ways:
 
-- Up to FEW edges, keys are searched one by one. - A direct table has the number of an entry for each vertex, and the
-vertex is the index. The table is never cleared: a number counts only if the entry has this key. - Otherwise, the table
-has a hash table. A slot has 32 bits of a key in its upper half, and the number of the entry in its lower half. The hash
-table is small at first and grows with the number of groups, so that few groups stay in cache.
+- If there are at most FEW edges, keys are searched one by one. - A direct table has the number of an entry for each
+vertex, and the vertex is the index. The direct table is never cleared, so a number is valid only if the entry with this
+number has the key. - Otherwise, a hash table finds the entry. The upper half of a slot has 32 bits of a key, and the
+lower half has the number of the entry. The hash table is small at first and grows with the number of groups, so that
+few groups stay in cache.
 """
 
 from vlang.emit.cpu.skeletons.holes import Pointer, halves, i64, inner, min, range, u32, u64
@@ -65,7 +67,8 @@ def groups_clear(space: Pointer[u64], direct: i64, at: i64, most: i64, words: i6
 def group_of(
     space: Pointer[u64], place: i64, first: i64, way: i64, direct: i64, count: i64, key: u64, words: i64, wide: bool
 ) -> tuple[i64, bool]:
-    """The offset of the entry of a key, and whether it is new. wide: whether keys have more than 32 bits."""
+    """Return the offset of the entry of a key, and whether the entry is new. wide: whether keys have more than 32 bits.
+    """
     if way == INDEXED:
         numbers = halves(space)
         number = i64(numbers[2 * direct + i64(key)])
@@ -105,7 +108,8 @@ def slot_of(key: u64, bits: i64) -> i64:
 
 @inner
 def groups_grown(space: Pointer[u64], place: i64, first: i64, count: i64, bits: i64, words: i64) -> i64:
-    """Insert all keys into a hash table of four times the size, if there is room; returns its index bits."""
+    """If there is room, insert all keys into a hash table of four times the size. Return the number of its index bits.
+    """
     slots = i64(space[place + GROUPS_SLOTS])
     bits = min(bits + 2, i64(space[place + GROUPS_MOST_BITS]))
     space[place + GROUPS_BITS] = u64(bits)
@@ -124,7 +128,7 @@ def groups_grown(space: Pointer[u64], place: i64, first: i64, count: i64, bits: 
 def sort_groups(space: Pointer[u64], place: i64, first: i64, words: i64) -> None:
     """Write the numbers of the entries into the slots, sorted by key in increasing order (merge sort).
 
-    There are at least twice as many slots as entries; the slots after the first `count` are the second buffer.
+    There are at least twice as many slots as entries. The slots after the first `count` slots are the second buffer.
     """
     count = i64(space[place + GROUPS_COUNT])
     a = i64(space[place + GROUPS_SLOTS])

@@ -50,7 +50,7 @@ def float_mod(a, b):
 
 @inner
 def int_power(a, b, one):
-    """a ** b by squaring, where integers wrap; 0 for a negative exponent.
+    """Return a ** b, computed by squaring; integers wrap, and a negative exponent gives 0.
 
     one: 1 in the type of a (a literal would make u64 a float).
     """
@@ -99,7 +99,7 @@ def floor_int(x, high, low):
 
 @inner
 def floor_u64(x):
-    """The floor of a float as a u64: the nearest value of the type, and 0 for NaN."""
+    """Return the floor of a float as a u64, clamped to the values of the type; 0 for NaN."""
     y = np.floor(x)
     if not y > 0.0:
         return np.uint64(0)
@@ -182,7 +182,7 @@ def mix(seed, x):
 
 @inner
 def exponential(bits):
-    """-log(U) for U = (k + 1) / 2^53, where k is the number in the top 53 bits: an exponentially distributed number.
+    """Return an exponentially distributed number: -log(U) for U = (k + 1) / 2^53, where k consists of the top 53 bits.
 
     The logarithm is computed as in fdlibm (Sun Microsystems, e_log.c), with operations that are the same on every
     target.
@@ -215,7 +215,7 @@ def waiting(bits, weight):
 
 @inner
 def hll_rank(bits):
-    """1 + the number of trailing zeros in 58 bits; 59 if no bit is set."""
+    """Return 1 plus the number of trailing zeros in 58 bits; 59 if no bit is set."""
     rank = np.uint8(1)
     while rank < 59 and bits & np.uint64(1) == 0:
         bits = bits >> np.uint64(1)

@@ -5,8 +5,8 @@ returns whether the words changed. `sender_part` computes the common part of all
 tests whether a vertex is found for the first time in the superstep, and `silent` tests whether a vertex contributes
 nothing.
 
-A task is a run of consecutive entries of a queue. tasks[0] is the length of a run, and tasks[1] the end of the last
-run. Layout of queues and entries: WALK_... in runtime/plan/layouts/pass_words.py.
+A task is a run of consecutive entries of a queue. `tasks[0]` is the length of a run, and `tasks[1]` is the end of the
+last run. Layout of queues and entries: WALK_... in runtime/plan/layouts/pass_words.py.
 """
 
 from vlang.emit.cpu.skeletons.holes import (
@@ -63,7 +63,9 @@ def enqueue(found: Pointer[u64], counts: Pointer[i64], v: i64, degree: i64, at: 
 
 @inner
 def leave(found: Pointer[u64], counts: Pointer[i64], at: i64, end: i64, active: i64, edges: i64) -> None:
-    """Add a worker's counts at the end of its tasks, and fill the rest of its part of the queue with empty entries."""
+    """After the last task of a worker, add the counts of the worker, and fill the rest of its part of the queue with
+    empty entries.
+    """
     while at < end:
         found[at] = u64(WALK_NOBODY)
         at += 1

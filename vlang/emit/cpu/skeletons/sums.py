@@ -5,9 +5,9 @@ order, which is also the order of a gather. After all senders, the receivers run
 and `poured`, which store and load such an accumulator, are generated from the program. Layout: SUM_... in
 runtime/plan/layouts/sum_words.py.
 
-Input in `tasks`: [0] entries in the queue; [1] the largest number of supersteps; [2] the number of edges and vertices
-of a frontier at which the call ends. Output: [3] supersteps run; [4] entries and [5] edges of the last frontier;
-[6] vertices changed by the last superstep; [7] vertices active after the last superstep.
+Input in `tasks`: [0] entries in the queue; [1] the largest number of supersteps; [2] the frontier size (edges plus
+vertices) at which the call ends. Output: [3] supersteps run; [4] entries and [5] edges of the last frontier; [6]
+vertices changed by the last superstep; [7] vertices active after the last superstep.
 """
 
 from vlang.emit.cpu.skeletons.holes import (

@@ -21,7 +21,7 @@ __all__ = ["SumsText"]
 
 
 class SumsText:
-    """Generates the code of pushed sums, for passes of delta loops, whose gathers are sums."""
+    """Generates the code of pushed sums for passes of delta loops. The gathers of these passes are sums."""
 
     name = "sums"
 
@@ -56,7 +56,7 @@ def _refused(writer: StageWriter, plan: LoopPlan) -> str:
 
 
 def _exact(writer: StageWriter) -> bool:
-    """Return whether sums have the same bits in any order."""
+    """Return whether sums have the same bits in any order of their terms."""
     return all(type_.integral or type_ == BOOL for accumulation in writer.accumulations
                for type_ in accumulation.types)
 

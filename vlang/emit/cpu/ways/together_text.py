@@ -1,7 +1,7 @@
 """Passes whose reductions over the edges may be computed for several runs at a time (vlang.runtime.cpu.together).
 
 Runs share a pass if they differ only in the values that they read at neighbours. Graph-level values must be equal,
-which is tested at run time. The contributions of all runs are reduced side by side, in the order of the kernel "pull",
+which is tested at run time. The contributions of all runs are reduced together, in the order of the kernel "pull" and
 by the functions of that kernel. The kernel "summed" computes the rest of the superstep of one run.
 """
 
@@ -31,7 +31,8 @@ class TogetherText:
     def write(self, writer: StageWriter) -> Added:
         """Return the kernels over woven arrays, and the slots that these kernels read and write.
 
-        If runs differ in more than values of neighbours, the result is only the reason why they cannot share the pass.
+        If runs cannot share the pass, because they differ in more than values of neighbours, the result is only the
+        reason.
         """
         reason = alone_because(writer)
         if reason:

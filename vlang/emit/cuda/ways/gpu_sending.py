@@ -25,7 +25,7 @@ class Push:
 
     Attributes:
         kind: "direct", "cells", or "" if active vertices cannot push.
-        reason: why active vertices push in this way, or cannot push.
+        reason: the reason why active vertices push in this way, or cannot push.
         writes: for each gather, in order, the write into which the gather is joined.
         priority: "ascending" or "descending", the order of the values of the first field of the first write; "" if
             vertices have no priorities.
@@ -41,7 +41,7 @@ def push_of(writer: StageWriter, cells: Sequence[Cell], cell_reason: str) -> Pus
     """How active vertices of a stage may push.
 
     Args:
-        cell_reason: why the stage has no cells; "" if it has cells.
+        cell_reason: the reason why the stage has no cells; "" if it has cells.
     """
     plan, stage = writer.plan, writer.stage
     joined, reason = joined_writes(writer)

@@ -1,4 +1,4 @@
-"""Code of reductions: the components of an accumulator, and how they start, take a value, merge and finish.
+"""Code of reductions: the components of an accumulator, and code that initialises, updates, merges and finishes them.
 
 In this module one worker owns each accumulator, so every operation is a plain update (language.md section 13, column
 "numba owned"). The module vlang.emit.cuda.unified has the operations on accumulators that threads of a GPU share.
@@ -26,10 +26,10 @@ class Accumulation:
 
     Attributes:
         reduce: the reduction.
-        types: the types of the components. They are the components of the value; for `mean`, also the number of
-            contributions; with a `default`, also a bool that is true if there was a contribution.
+        types: the types of the components of the accumulator. It consists of the value, for `mean` also of the number
+            of contributions, and with a `default` also of a bool that is true after a contribution.
         declared: the declaration of the reduction, if the program declares it; otherwise None.
-        exact: for sums and products of integers, the components of the value; otherwise None.
+        exact: how a sum or product of integers is accumulated; otherwise None.
     """
 
     reduce: f.Reduce
@@ -82,7 +82,9 @@ class Accumulation:
 
     @property
     def runs(self) -> tuple[Run, ...]:
-        """The arrays of the components: one for all components of a vector, otherwise one for each component."""
+        """The arrays of the components: one array for all components of a vector, otherwise one array for each
+        component.
+        """
         if not isinstance(self.reduce.body.type, Vector):
             return runs_of(Tuple(self.types))
         size = self.reduce.body.type.size
@@ -112,12 +114,16 @@ class Accumulation:
         return len(self.types) - (self.reduce.default is not None)
 
     def take(self, writer: Writer, before: tuple[str, ...]) -> tuple[str, ...]:
-        """The components after the contribution of the current edge, which is added only if its condition is true."""
+        """Return the components after the contribution of the current edge. The contribution is added only if the
+        condition is true.
+        """
         after = self.merge(writer, before, self.contribution(self._guarded(writer), self.types))
         return self._chosen(writer, after, before)
 
     def sent(self, writer: Writer, types: tuple[Scalar, ...]) -> tuple[str, ...]:
-        """The components, in `types`, of one contribution to send; the identity if its condition is false."""
+        """Return the components, in `types`, of one contribution to send. If the condition is false, the contribution
+        is the identity.
+        """
         return self._chosen(writer, self.contribution(self._guarded(writer), types), self.identity(writer, types))
 
     def _guarded(self, writer: Writer) -> Writer:
@@ -160,7 +166,8 @@ class Accumulation:
         return (*values, counts)
 
     def merge(self, writer: Writer, a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
-        """The components of two merged accumulators; the contributions of `a` precede the contributions of `b`."""
+        """Merge two accumulators, and return the components. The contributions of `a` precede the contributions of `b`.
+        """
         body, d, width = self.reduce.body.type, writer.d, self.width
         if self.declared is not None:
             size = width - self.declared.exact

@@ -1,8 +1,9 @@
 """Grouped gathers: the accumulators of each group of edges, and the reduction over the groups of a vertex.
 
 On a CPU one worker reads all edges of a vertex, and keeps a table in scratch memory with an entry for each key. An
-entry contains the key, and the accumulators of the reductions inside. When all edges have been read, the worker visits
-the groups. On a GPU the lanes that share a vertex keep an entry for each edge, and sort the entries by key.
+entry contains the key, and the accumulators of the reductions inside the gather. When all edges have been read, the
+worker visits the groups. On a GPU the lanes that share a vertex keep an entry for each edge, and sort the entries by
+key.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class Grouped(Accumulation):
 
     @property
     def keys(self) -> int:
-        """The largest number of different keys, if they have at most 16 bits; otherwise 0."""
+        """The largest possible number of different keys if keys have at most 16 bits; otherwise 0."""
         keys = 2 if self.key == BOOL else 1 << self.key.bits
         return keys if keys <= 1 << 16 else 0
 
@@ -99,7 +100,9 @@ class Grouped(Accumulation):
         return f"grouped:{self.words + self.kept}:{keys}:{self.words}"
 
     def edge(self, edge: Writer) -> tuple[str, str]:
-        """Return the names of two values: whether the current edge is in a group, and the key of the edge as a word."""
+        """Return the names of two values: a bool that is true if the current edge is in a group, and the key of the
+        edge as a word.
+        """
         d, whole = edge.d, self.whole
         assert whole.key is not None
         holds = d.true if whole.cond is None else edge.value(whole.cond)

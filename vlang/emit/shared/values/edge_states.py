@@ -20,8 +20,8 @@ def state(scope: Scope, expr: f.EdgeState) -> str:
     common neighbour.
 
     An edge a -> b of the common neighbour is an entry in the list of b. The graph is simple and undirected, so the
-    lists of distinct neighbours are the rows. The loop over both lists knows the places of edges from the common
-    neighbour. The places of edges to the common neighbour are looked up.
+    lists of distinct neighbours are the rows. The loop over both lists gives the places of edges from the common
+    neighbour. The places of edges to the common neighbour are read from an array.
     """
     if expr.ends:
         tail, tip = (end.of for end in expr.ends if isinstance(end, f.Vertex))
