@@ -66,7 +66,8 @@ class Listener(Protocol):
         """A span of time has ended.
 
         Args:
-            kind: "step", "pass", "kernel", "read" of a page from disk, or "copy" of a page to a GPU.
+            kind: "step", "pass", "kernel", "read" of a page from disk, "check" of this page, or "copy" of a page to a
+                GPU.
             name: the name of the step, pass, kernel or page.
             begin: when the span began.
             seconds: how long it took. Work that is only queued on a GPU has the detail `queued`.

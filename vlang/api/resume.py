@@ -147,8 +147,8 @@ class _Work:
     def given(loops: Iterable[Going], starts: Mapping[int, Start]) -> dict[str, Array]:
         """The fields that must replace their initializers, by name.
 
-        The result contains the fields of loops with a uniform initial frontier (rule X2). If their initializers were
-        compiled in, kernels would assume this frontier.
+        The result contains the fields of loops with a uniform initial frontier (rule X2). If the initializers of these
+        fields were compiled in, kernels would assume this frontier.
         """
         return {name: array for loop in loops if loop.facts.early_exit.frontier.granted
                 for name, array in starts[loop.number].fields.items()}

@@ -31,8 +31,8 @@ class Going:
         number: The number of the loop in the order of the text. Loops inside blocks are counted as well.
         kind: "join" (I1), "delta" (I2) or "contraction" (I3).
         fields: The fields that the loop writes.
-        merges: Whether contributions can be joined edge by edge. If they can, one superstep over the inserted edges
-            finds all vertices that must run.
+        merges: Whether contributions can be joined edge by edge. If contributions can be joined so, one superstep over
+            the inserted edges finds all vertices that must run.
         notifies: Under I1: whether contributions read degrees. If contributions read degrees, a vertex with changed
             edges must notify its neighbours.
         reruns: Whether a vertex must run again after its own change.

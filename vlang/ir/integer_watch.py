@@ -252,8 +252,9 @@ class _Notes(Notes):
 
 
 def _departures(expr: f.Expr, ranges: Ranges, far: frozenset[str]) -> list[f.Expr]:
-    """Return, for each risky operation of an expression, a test whether it gives an infinity for finite operands.
-    Inside a reduction over a group or over common neighbours, the test says whether this happens for some contribution.
+    """Return, for each risky operation of an expression, a test whether the operation gives an infinity for finite
+    operands. Inside a reduction over a group or over common neighbours, the test says whether this happens for some
+    contribution.
     """
     if isinstance(expr, f.Reduce):
         inside = _departures(expr.body, ranges.within(expr.cond), far)

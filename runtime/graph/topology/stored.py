@@ -128,7 +128,8 @@ class StoredAdjacencies:
         room = page_aligned(max((stored.nbytes("in", page) for page in range(cuts.count)), default=0))
         found = np.array([0, 0, -1, -1])
         for page, first in enumerate(cuts.firsts.tolist()):
-            view, _ = stored.read("in", page, room[: stored.nbytes("in", page)])
+            check, _ = stored.read("in", page, room[: stored.nbytes("in", page)])
+            view = check()
             kernels("rows")["count_excess_of_page"](view.offsets, view.targets, len(view.offsets) - 1, first,
                                                     self.directed, found)
         loops, parallel = found[:2].tolist()

@@ -145,7 +145,9 @@ def _remarked(line: str, remark: str) -> str:
 
 
 def _numbered(lines: Sequence[_Written]) -> Iterator[tuple[int, _Written]]:
-    """Yield each line with the number of its run. A run consists of consecutive lines of one kind in one block."""
+    """Yield each line with the number of the run to which it belongs. A run consists of consecutive lines of one kind
+    in one block.
+    """
     number = 0
     last: tuple[int, int] | None = None
     for line in lines:

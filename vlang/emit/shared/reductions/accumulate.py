@@ -186,7 +186,7 @@ class Accumulation:
 
     @property
     def _sign(self) -> str:
-        """Return the operator that merges two components; it is the same for both targets."""
+        """Return the operator that merges two components; both targets have the same operator."""
         assert self.rule is not None
         assert self.rule.monoid is not None
         return self.rule.monoid.merge
