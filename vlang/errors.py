@@ -112,7 +112,7 @@ class ChaosError(VlangError, AssertionError):
 
 
 class InternalError(VlangError, RuntimeError):
-    """A bug in vlang itself: the message asks to report it."""
+    """A bug in vlang itself. The message asks the user to report the bug."""
 
     def _render_traceback_(self) -> list[str]:
         """The whole traceback, because a bug report needs it."""

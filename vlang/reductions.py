@@ -19,8 +19,9 @@ class Monoid:
     Attributes:
         operator: The operator or function of the language.
         merge: The operator that merges two accumulators on both targets: one of + * | & ^, or "min" or "max".
-        atomic: OP in the names of the GPU functions that combine in memory: `shared_OP` in shared memory, and
-            `improve_OP` in global memory if `idempotent`. These functions are in vlang/emit/cuda/skeletons/atomics.cuh.
+        atomic: the word OP in the names of two GPU functions: `shared_OP`, which combines in shared memory, and
+            `improve_OP`, which combines in global memory (only if `idempotent`). These functions are in
+            vlang/emit/cuda/skeletons/atomics.cuh.
         identity: The result if there are no contributions: "0", "1", "false", "true", "all ones", or the "greatest" or
             "least" value of the type.
         absorbing: The value that no contribution changes, in the words of `identity`; "" if there is none.

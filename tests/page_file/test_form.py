@@ -229,7 +229,7 @@ def test_pages_are_written_past_the_page_cache(
 ) -> None:
     """If the file system refuses direct writes, at open or at the first write, the file has the same bytes.
 
-    Short writes are continued.
+    If a write stores only a part of the data, the rest is written by further writes.
     """
     graph = Graph.read("rmat:12,64", weights="1..9")
     save(graph, tmp_path / "whole.vg", page_bytes=1 << 18)

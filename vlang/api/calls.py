@@ -72,7 +72,7 @@ class Call:
         parameters: the parameters as the caller passed them.
         scalars: the parameters in the form that the engine takes.
         fields: the vertex fields that the caller passed, in stored form.
-        old: further fields that replace initializers: fields of an earlier result.
+        old: the fields of an earlier result that replace initializers, in addition to `fields`.
         starts: the states from which loops continue, by the number of the loop.
         names: the names of categories, in increasing order; a category is stored as the position of its name.
         notes: warnings of binding.

@@ -50,7 +50,7 @@ class FieldInfo:
 
 
 def signature_of(params: Sequence[Parameter], fields: Sequence[FieldInfo]) -> inspect.Signature:
-    """Return the signature of a call. It leaves out names that Python does not allow, such as `lambda`."""
+    """Return the signature of a call. The signature leaves out names that Python does not allow, such as `lambda`."""
     own = inspect.Parameter
     keywords = {p.name: own.empty if p.required else p.default for p in params}
     keywords |= {field.name: own.empty for field in fields if field.required}

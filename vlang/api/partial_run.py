@@ -30,8 +30,8 @@ def run_to(
     program: Program, precision: int, graph: Graph, scalars: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]],
     options: Options, goal: Goal, starts: Mapping[int, Start] | None = None,
 ) -> Outcome:
-    """Run a program up to a superstep of one loop. The outcome contains the fields after that superstep, and the reason
-    why the loop ended.
+    """Run a program up to a superstep of one loop. The outcome contains the fields after this last superstep, and the
+    reason why the loop ended.
 
     Args:
         program: the program.

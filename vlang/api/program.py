@@ -104,11 +104,11 @@ class Program:
             options: all run options at once, as `vlang.Options` or as a dict of its fields. The keyword `options` can
                 be used instead.
             arguments: parameters of the program, vertex fields, and run options. A vertex is given by its id in the
-                graph. A vertex field is an array of shape [n], or [n, k] for vectors, in the order of graph.ids. It may
-                also be a dict, a pandas Series or a DataFrame with vertex ids as labels. Fields without initializer
-                must be given. Everyday options are given by name, and research options as a dict `research`; both
-                override `options`. If an option has the name of a parameter or field, the keyword means the parameter
-                or field, and the option must be passed in `options`.
+                graph. A vertex field is an array of shape [n], or [n, k] for vectors, in the order of graph.ids. A
+                vertex field may also be a dict, a pandas Series or a DataFrame with vertex ids as labels. Fields
+                without initializer must be given. Everyday options are given by name, and research options as a dict
+                `research`; both override `options`. If an option has the name of a parameter or field, the keyword
+                means the parameter or field, and the option must be passed in `options`.
 
         The options are the fields of `vlang.Options`: docs/python.md and docs/research.md list them.
 
@@ -147,7 +147,7 @@ class Program:
         return replace(options, target=target if graph.order is None else int(graph.order.internal[target]))
 
     def run_bound(self, call: Call) -> Result:
-        """Run a bound call. Depending on its options, run it in trap mode, or run it a second time in random order."""
+        """Run a bound call. The options may request trap mode, or a second run in random order."""
         graph, options = call.graph, call.options
         if options.trap:
             from vlang.api.running.run_call import check_call  # start-up
@@ -196,7 +196,7 @@ class Program:
         Returns:
             The result on the new graph; its attribute `graph` is the new graph.
 
-        Raises ResumeError, with the reason, if no loop may continue. Also raises the errors that a call raises.
+        Raises ResumeError, with the reason, if no loop may continue, or an error that a call raises.
         """
         from vlang.api.resume import resume  # start-up
         from vlang.runtime.results.result import Result  # start-up
@@ -364,7 +364,7 @@ def compile(text: str, filename: str = "<text>", precision: int = 32, **constant
         constants: values of the program's constants (`k: const`), in place of their defaults.
 
     Raises ProgramError with every problem of the text; each problem has a line and advice. Raises BindError if the text
-    is not a str, if the precision is neither 32 nor 64, or for a wrong constant.
+    is not a str, if the precision is neither 32 nor 64, or if a constant has a wrong value.
     """
     if not isinstance(text, str) or not isinstance(filename, str):
         raise BindError(f"vlang.compile takes the text of a program, not {shown(text)}")

@@ -147,8 +147,8 @@ class _Work:
     def given(loops: Iterable[Going], starts: Mapping[int, Start]) -> dict[str, Array]:
         """The fields that must replace their initializers, by name.
 
-        The result contains the fields of loops with a uniform initial frontier (rule X2). If their initializers were
-        compiled in, kernels would assume this frontier.
+        The result contains the fields of loops with a uniform initial frontier (rule X2). If the initializers of these
+        fields were compiled in, kernels would assume this frontier.
         """
         return {name: array for loop in loops if loop.facts.early_exit.frontier.granted
                 for name, array in starts[loop.number].fields.items()}
@@ -180,8 +180,9 @@ class _Work:
 
         Let x be the values of the vertices, b their constant terms, A the coefficients of the edges, and t the values
         sent so far. The old result satisfies x = b + A t over the old edges. A vertex withdraws its sent value over the
-        old edges if its contributions depend on a changed edge. This sets its t to 0. The equation then holds over the
-        new edges as well, and such a vertex must still send its whole value. Only these vertices are active at
+        old edges, and sets its t to 0, if its contributions depend on a changed edge. The equation then holds over the
+        new edges as well, and every vertex that withdrew its value must send its whole value again. Only these vertices
+        are active at
         first: other vertices would otherwise forward the withdrawal before the new contribution arrives. Vertices that
         lost a contribution run in the first superstep, which decides whether they become active.
         """

@@ -67,7 +67,7 @@ def _cuda(lowered: Lowered) -> str:
 
 
 def _plan(lowered: Lowered) -> str:
-    """Return the plan as text: its steps, the execution ways of each loop and, if there is a graph, the memory that a
+    """Return the plan as text: the steps, the execution ways of each loop and, if there is a graph, the memory that a
     run needs.
     """
     plan = lowered.plan_for("numba")

@@ -39,8 +39,8 @@ def at_edges(run: Run, item: t.Apply, at: Sight) -> Sight:
 
 
 def unreduced(run: Run, item: t.Node, node: t.Expr) -> bool:
-    """Return whether an expression at edge level contains no reduction over edges or vertices; report the first such
-    reduction.
+    """Return true if an expression at edge level contains no reduction over edges or vertices. Otherwise, report the
+    first reduction and return false.
 
     A reduction over the common neighbours of the two ends of the edge is allowed.
     """

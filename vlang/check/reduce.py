@@ -42,8 +42,8 @@ def over_edges(domain: t.Domain) -> bool:
 
 
 def at_vertices(node: t.Reduce) -> bool:
-    """Return whether a reduction has one value per vertex. Such a reduction ranges over edges, or over the vertices
-    that point to this vertex.
+    """Return whether a reduction has one value per vertex: a reduction over edges, or over the vertices that point to
+    this vertex.
     """
     return over_edges(node.domain) or pointing(node) is not None
 

@@ -66,7 +66,7 @@ def _leave(status: int) -> NoReturn:
     """Run the exit functions of a process that has used a GPU, and end the process at once.
 
     The system frees the memory and the context in less time than Python and CUDA take to destroy each object. Only the
-    command ends its process in this way; `import vlang` does not.
+    command ends its process without cleaning up; `import vlang` has no such effect.
     """
     sys.stderr.flush()
     atexit._run_exitfuncs()

@@ -132,7 +132,7 @@ def read_graph(
         columns: the types of columns, for a graph without a program.
         paged: whether several ranks read the graph. The ranks read shares of its file, or a page file that is written
             first.
-        shared: whether the ranks read the graph by shares if its source permits that.
+        shared: whether each rank reads only a share of the graph, if the source of the graph permits this.
         memory: the memory budget in bytes for writing a page file; None for the default of `convert`.
         on_disk: whether the edges of a page file stay on disk, unless the options change the graph.
         options: the options of `graph_options`, by name.

@@ -216,9 +216,9 @@ def field_values(program: Program, words: Sequence[str], graph: Graph, quiet: bo
 
     Args:
         program: the program.
-        words: the values NAME=SOURCE of the options. SOURCE has one of four forms: a .npy file; an .npz file with an
-            array NAME, such as a result written by `vlang run -o`; FILE:COLUMN for a text, Parquet or Arrow file of
-            vertices; a number, true or false for all vertices. Files may be URLs.
+        words: the values NAME=SOURCE of the options. SOURCE may be a .npy file, or an .npz file with an array NAME,
+            such as a result written by `vlang run -o`. SOURCE may also be FILE:COLUMN for a text, Parquet or Arrow file
+            of vertices, or a number, true or false for all vertices. Files may be URLs.
         graph: the graph of the run.
         quiet: whether to leave out notes about unused rows.
 
@@ -311,8 +311,8 @@ def unused_columns(program: Program, graph: Graph, given: Iterable[str]) -> str:
 
 
 def _array(name: str, source: str | Path, graph: Graph) -> Any:
-    """Return an array from a .npy or .npz file. The length of the array must fit the graph, and so must its vertex ids,
-    if there are any.
+    """Return an array from a .npy or .npz file. The length of the array must fit the graph, and so must the vertex ids
+    of the array, if there are any.
 
     Raises DiskError and GraphError.
     """

@@ -52,7 +52,7 @@ WORDS = (
 
 
 def alternatives(kind: WordClass) -> str:
-    """Return a regular expression for the words of a class. It has no capturing groups, and does not match a word after
-    a dot.
+    """Return a regular expression for the words of a class, without capturing groups. The expression does not match a
+    word after a dot.
     """
     return rf"(?<!\.)\b(?:{'|'.join(sorted(kind.words))})\b" + (r"(?=[ \t]*\()" if kind.called else "")

@@ -86,7 +86,8 @@ def _target(name: str) -> Target:
 
 @dataclass(frozen=True)
 class ContractStage:
-    """A `require` as a step, with the pass or the scalar that computes its hidden value `contract.name`, if it has one.
+    """A `require` as a step. A pass or a scalar computes the hidden value `contract.name` of the `require`, if it has
+    such a value.
 
     Attributes:
         contract: The contract in the plan.

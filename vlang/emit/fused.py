@@ -1,10 +1,10 @@
 """Fusion: a pass also computes the reductions over vertices and the messages that need only its new values.
 
 After a pass, a superstep computes reductions over vertices (of a `let`, or of `until`) and then the messages of the
-next pass, which may belong to the next superstep. Some of these reductions and messages read only the present values of
-one vertex at a time. Such a computation can run on a block of vertices as soon as the block has its new values. The new
-values are then still in the cache, and no separate pass over all vertices is needed. A reduction always merges one
-partial result per block, so fusion does not change the bits of its result.
+next pass, which may belong to the next superstep. Some reductions and messages read only the present values of one
+vertex at a time. They can be computed for a block of vertices as soon as the block has its new values. The new values
+are then still in the cache, and no separate pass over all vertices is needed. A reduction always merges one partial
+result per block, so fusion does not change the bits of its result.
 """
 
 from __future__ import annotations

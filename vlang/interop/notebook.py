@@ -115,7 +115,7 @@ def _value(name: str, text: str, variables: Mapping[str, Any]) -> Any:
 
 
 def _named(text: str) -> Iterator[tuple[str, str]]:
-    """Return the names, and the texts of their values, from a text such as `a=1 b=[1, 2] c='x y'`."""
+    """Split a text such as `a=1 b=[1, 2] c='x y'` into names and the texts of values."""
     starts = [match for match in _ARGUMENT.finditer(text)
               if (match.start() == 0 or text[match.start() - 1].isspace()) and _outside(text[: match.start()])]
     if text.strip() and (not starts or text[: starts[0].start()].strip()):

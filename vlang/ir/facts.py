@@ -36,7 +36,7 @@ class GatherFacts:
         replicate: The verdict of rule R.
         strict: The verdict of rule Z.
         messages: Subexpressions that are worth a computation once per sender, outermost first.
-        silencing: Fields of a neighbour. If the value of one of these fields is the identity of the reduction, the
+        silencing: Fields of a neighbour. If the value of a field in `silencing` is the identity of the reduction, the
             neighbour contributes nothing (rule Z).
     """
 
@@ -141,12 +141,16 @@ class LoopFacts:
 
     @property
     def own_notify(self) -> frozenset[str]:
-        """Under rule N: if one of these fields changes at a vertex, this vertex must run again ("+self")."""
+        """The fields for which rule N has the mark "+self": if such a field changes at a vertex, the vertex must run
+        again.
+        """
         return frozenset(name for one in self.skips for name in one.own)
 
     @property
     def notifying(self) -> frozenset[str]:
-        """Under rule N: if one of these fields changes at a vertex, this vertex must notify its neighbours."""
+        """The fields that notify under rule N: if such a field changes at a vertex, the vertex must notify its
+        neighbours.
+        """
         return frozenset(name for one in self.skips for name in one.notifying)
 
 

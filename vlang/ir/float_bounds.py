@@ -194,7 +194,8 @@ class FloatBounds:
         return self._steep(op, args)
 
     def _steep(self, op: f.Op, args: list[Bound]) -> Bound:
-        """Return the bound of a division, a power or an exponential function. It depends on the value of an operand."""
+        """Return the bound of a division, a power or an exponential function, which depends on the value of an operand.
+        """
         second = op.args[-1]
         if op.op == "div":
             divisor = _least(second)
@@ -252,8 +253,8 @@ def items(type_: Type) -> tuple[Type, ...]:
 
 
 def _most(type_: Type) -> float:
-    """The largest finite value of a type. For a vector, this is the largest finite value of its components. For a
-    tuple, it is the largest finite value of its smallest float type.
+    """The largest finite value of a type. For a vector, the result is the largest finite value of the component type.
+    For a tuple, the result is the largest finite value of the smallest float type in the tuple.
     """
     if isinstance(type_, Tuple):
         return min((_most(item) for item in type_.items if floating(item)), default=math.inf)

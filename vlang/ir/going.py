@@ -15,7 +15,7 @@ __all__ = ["ChangeKind", "Going", "going_on"]
 
 @dataclass(frozen=True)
 class ChangeKind:
-    """The kind of a change: whether it inserts edges, whether it deletes edges, and whether it adds vertices."""
+    """The kind of a change: whether the change inserts edges, deletes edges, or adds vertices."""
 
     inserts: bool
     deletes: bool
@@ -31,10 +31,10 @@ class Going:
         number: The number of the loop in the order of the text. Loops inside blocks are counted as well.
         kind: "join" (I1), "delta" (I2) or "contraction" (I3).
         fields: The fields that the loop writes.
-        merges: Whether contributions can be joined edge by edge. If so, one superstep over the inserted edges finds all
-            vertices that must run.
-        notifies: Under I1: whether contributions read degrees. If so, a vertex with changed edges must notify its
-            neighbours.
+        merges: Whether contributions can be joined edge by edge. If contributions can be joined so, one superstep over
+            the inserted edges finds all vertices that must run.
+        notifies: Under I1: whether contributions read degrees. If contributions read degrees, a vertex with changed
+            edges must notify its neighbours.
         reruns: Whether a vertex must run again after its own change.
         sources: Under I2: the ends ("tail", "head") of a changed edge that change their contributions.
     """
@@ -130,8 +130,8 @@ def _heeds_both(fact: LoopFacts) -> bool:
 def _around(program: f.Program, scope: LoopScope, at: int, ties: Ties, change: ChangeKind, delta: bool) -> str:
     """The reason why statements outside the loop forbid a start from the old values; "" if no statement does.
 
-    A statement after the loop forbids such a start if it changes the values. A statement before the loop forbids it by
-    reading the values or by setting initial values that depend on edges.
+    A statement after the loop must not change the values. A statement before the loop must not read the values, and
+    must not set initial values that depend on edges.
     """
     mine = scope.written - scope.local
     for place, statement in enumerate(program.body):
@@ -200,8 +200,8 @@ _SENDERS = {"in": frozenset({"tail"}), "out": frozenset({"head"}), "both": froze
 
 
 def _sources(scope: LoopScope, reads: list[f.Expr], ties: Ties) -> frozenset[str]:
-    """Return the ends of a changed edge that change their contributions to other vertices. These ends are the senders
-    along the edge. Both ends are included if a contribution reads a value that depends on the edges of a vertex.
+    """Return the ends of a changed edge that change their contributions to other vertices, as senders along the edge.
+    Both ends are included if a contribution reads a value that depends on the edges of a vertex.
     """
     found: frozenset[str] = frozenset()
     for gather in scope.gathers.values():

@@ -3,7 +3,7 @@ run finds the statement.
 
 Some operations on finite integers may give an infinity. At the end of a run, the outputs that such operations write are
 tested for infinities. If an output is infinite, and the values of the run do not rule out an overflow, the program runs
-once more. In that run, every statement with such an operation also writes a bool field (a note) that records the
+once more. In the second run, every statement with such an operation also writes a bool field (a note) that records the
 overflow.
 """
 
@@ -191,8 +191,8 @@ def noting_integers(program: f.Program, given: frozenset[str], ranges: Ranges, f
         program: The program.
         given: The fields whose initializers do not run.
         ranges: The values that the program's integers may have.
-        far: The edge fields with infinite values. There are no notes for their sums `weight(a, b)`, because an infinite
-            term cannot be distinguished from an overflow.
+        far: The edge fields with infinite values. Notes leave out sums `weight(a, b)` of these fields, because an
+            infinite term cannot be distinguished from an overflow.
     """
     return _Notes(program, given, ranges, far).noted()
 
@@ -252,8 +252,9 @@ class _Notes(Notes):
 
 
 def _departures(expr: f.Expr, ranges: Ranges, far: frozenset[str]) -> list[f.Expr]:
-    """Return, for each risky operation of an expression, a test whether it gives an infinity for finite operands.
-    Inside a reduction over a group or over common neighbours, the test says whether this happens for some contribution.
+    """Return, for each risky operation of an expression, a test whether the operation gives an infinity for finite
+    operands. Inside a reduction over a group or over common neighbours, the test says whether this happens for some
+    contribution.
     """
     if isinstance(expr, f.Reduce):
         inside = _departures(expr.body, ranges.within(expr.cond), far)

@@ -1,8 +1,8 @@
 """The rules that the IR obeys, one sentence each. Other modules check the rules of schedules and plans.
 
 The rules state what `vlang.ir.lower` guarantees to all later modules. With VLANG_INVARIANTS=1, which tests set, every
-program is checked against all rules. Otherwise this module is not loaded. A broken rule is a bug of vlang, and raises
-an InternalError with the sentence of the rule and the first place that breaks the rule.
+program is checked against all rules. Without this setting, the module is not loaded. A broken rule is a bug of vlang,
+and raises an InternalError with the sentence of the rule and the first place that breaks the rule.
 """
 
 from __future__ import annotations

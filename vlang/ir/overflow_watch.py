@@ -125,8 +125,8 @@ class _Notes(Notes):
         """Return, for each operation of an expression that may overflow, a test whether the result is infinite for
         finite operands.
 
-        If an expression has more than `_OPERATIONS` such operations, there is a single test: whether the value is
-        infinite although all values from which it is computed are finite.
+        If an expression has more than `_OPERATIONS` operations that may overflow, a single test says whether the value
+        is infinite although its operands are finite.
         """
         tests = self._tests(expr)
         if len(tests) <= _OPERATIONS:

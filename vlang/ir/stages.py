@@ -26,7 +26,7 @@ class Mask:
     """A bool per vertex: the value of `cond`, or false where the mask `guard` is false.
 
     Attributes:
-        name: Its name, unique in the program.
+        name: The name, which is unique in the program.
         cond: The condition.
         guard: The name of the other mask, or None.
         span: The place of the `where`.
@@ -62,7 +62,7 @@ class Stage:
     """One pass.
 
     Attributes:
-        name: Its name, unique in the program.
+        name: The name, which is unique in the program.
         domain: "in", "out", "both", "pointing:FIELD" (over the vertices that point to this vertex by FIELD), or None
             for a pass over vertices.
         guard: The mask of the gathers, or None.
@@ -96,7 +96,7 @@ class ScalarStep:
     """A graph-level value.
 
     Attributes:
-        name: Its name, unique in the program.
+        name: The name, which is unique in the program.
         kind: "let" or "global".
         value: Its expression.
         span: The place of the statement.
@@ -115,7 +115,7 @@ class Loop:
     Attributes:
         number: The number of the loop in the order of the text, from 0.
         level: The number of loops around it.
-        guard: The mask of the `where`s around the loop. It guards all statements of the loop.
+        guard: The mask of the `where`s around the loop, which guards all statements of the loop.
         repeat: The `repeat` statement.
         steps: The steps of one superstep.
     """
@@ -199,7 +199,7 @@ class ForRange:
     """A `for ... from ... to`.
 
     Attributes:
-        name: its name, unique in the program.
+        name: the name, which is unique in the program.
     """
 
     name: str

@@ -13,8 +13,8 @@ once per sender (14.1):
     due          = paths * (sum of messages)
 
 Only the vertices of level + 1 send a message that is not 0. Before the pass, these vertices write their messages, and
-the senders of the previous pass clear their messages. Therefore a pass reads one value per edge instead of one value
-per field and edge.
+the senders of the previous pass clear their messages. With messages, a pass reads one value per edge instead of one
+value per field and edge.
 """
 
 from __future__ import annotations
@@ -152,8 +152,8 @@ def _beyond(expr: f.Expr, level: str) -> int | None:
 
 
 def _factored(reduce: f.Reduce, written: set[str]) -> tuple[f.Reduce, f.Expr | None]:
-    """Split a sum of floats into a sum without factors of the receiver, and the product of these factors; None if there
-    are no such factors.
+    """Split a sum of floats into a sum without factors of the receiver, and the product of these factors; None if the
+    receiver gives no factors.
     """
     if reduce.operator != "+" or reduce.default is not None or reduce.body.type not in (F32, F64):
         return reduce, None

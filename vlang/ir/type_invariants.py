@@ -95,8 +95,7 @@ def _operator(expr: f.Op, reductions: Mapping[str, Type]) -> str:
 
 
 def _shape(expr: f.Op, args: tuple[Type, ...]) -> bool:
-    """Return whether operands have correct types, for an operator with a result type that differs from the operand
-    types.
+    """Return whether the operands of an operator have correct types, if the result type differs from the operand types.
     """
     op, type_, first = expr.op, expr.type, args[0]
     if op == "cast":

@@ -41,7 +41,9 @@ class _Blocks(Indenter):
 
 @functools.cache
 def grammar() -> Lark:
-    """Return the parser. Its tables are built from the grammar once, and stored in the cache directory as JSON."""
+    """Return the parser. The tables of the parser are built from the grammar once, and stored in the cache directory as
+    JSON.
+    """
     blocks = _Blocks()
     text = GRAMMAR.read_text(encoding="utf-8")
     key = key_of("grammar", lark.__version__, text)

@@ -1,7 +1,7 @@
 """Properties that a program requires of its graph: `require undirected`, `require simple`, `require loopless`.
 
-A word `undirected`, `simple` or `loopless` names a property only if it is alone after `require`, and if the program
-does not declare it as a name.
+The word `undirected`, `simple` or `loopless` names a property only if the word is alone after `require`, and if the
+program does not declare this name.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Nodes compare by identity, so that they can be keys in tables of later stages (types, levels, declarations). A field
 `x_span` is the span of `x`. The nodes of expressions are in `vlang.syntax.expression_tree`. `dump` returns the
-structure of a tree as text without spans. It serves to compare trees, and for `vlang explain --stage tree`.
+structure of a tree as text without spans. Tests and `vlang explain --stage tree` use this text.
 """
 
 from __future__ import annotations

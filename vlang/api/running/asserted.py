@@ -1,5 +1,5 @@
-"""Checks the rules that the compiler itself must obey, if VLANG_INVARIANTS is set. Otherwise the modules of the rules
-are not imported.
+"""Checks the rules that the compiler itself must obey, if VLANG_INVARIANTS is set. Without VLANG_INVARIANTS, the
+modules of the rules are not imported.
 """
 
 from __future__ import annotations

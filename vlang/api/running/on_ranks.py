@@ -47,8 +47,8 @@ def refuse_early(program: Program, options: Options) -> None:
 
 
 def starts_ranks(options: Options) -> bool:
-    """Return whether a run itself starts the ranks of its option `cluster`. With Ray it always does; with MPI it does
-    only if this process is not part of an MPI job.
+    """Return whether a run itself starts the ranks of its option `cluster`. A run with Ray always starts its ranks; a
+    run with MPI starts its ranks only if this process is not part of an MPI job.
     """
     return is_ray(options.cluster) or (isinstance(options.cluster, int) and not launched_ranks())
 

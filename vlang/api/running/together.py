@@ -165,8 +165,8 @@ def _searches(program: Program, call: Call) -> bool:
 
 
 def run_together(program: Program, calls: Sequence[Call]) -> Iterator[Result]:
-    """Run calls that share their reads of the edges, and yield their results in order. If a call fails, its error is
-    raised in place of its result.
+    """Run calls that share their reads of the edges, and yield their results in order. If a call fails, the error of
+    the call is raised in place of the result.
     """
     call = calls[0]
     plan, graph, placement = _plan_of(program, call), call.graph, None

@@ -61,7 +61,7 @@ EVERYTHING = Interval()
 
 
 def _contracts(run: Run) -> dict[Symbol, Interval]:
-    """Return, for single names, the intervals to which `require` statements restrict them."""
+    """Return, for each name that a `require` statement restricts, the interval of its allowed values."""
     found: dict[Symbol, Interval] = {}
     todo = [item.cond for item in run.file.items if isinstance(item, t.Contract)]
     while todo:

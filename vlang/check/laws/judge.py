@@ -1,8 +1,8 @@
 """Judges whether a declared reduction is a commutative monoid with its identity (V301; language.md section 12).
 
-These methods are tried in order: the form of the body; all operands, if they are few; special operands; z3, if it is
-installed; random operands. A refutation reports the smallest counterexample: small numbers come before large numbers,
-and positive numbers before negative numbers.
+The following methods are tried in order: the form of the body, all operands (if there are few), special operands, z3
+(if installed), and random operands. A refutation reports the smallest counterexample: small numbers come before large
+numbers, and positive numbers before negative numbers.
 """
 
 from __future__ import annotations
@@ -213,7 +213,7 @@ class _Trial:
         return None
 
     def _all_associative(self, evaluator: Evaluator, pools: Sequence[Pool]) -> _Broken | None:
-        """Test all triples of the values of a small type, without a pool, because there are too many triples."""
+        """Test all triples of the values of a small type. There are too many triples for a pool of operands."""
         def join(left: Operand, right: Operand) -> tuple[Operand, Array]:
             return self._f(evaluator, left, right), ~evaluator.within(np.asarray(True))
 

@@ -2,8 +2,8 @@
 
 A proof holds for all operands that the contracts allow, and for all finite values of the parameters. A proof leaves out
 operands for which an integer overflows 64 bits, since a run with such an overflow ends with an error. The caller must
-confirm a counterexample, since it may depend on a value that the formulas leave undetermined, such as a quotient by
-zero.
+confirm a counterexample. A counterexample may depend on a value that the formulas leave undetermined, such as a
+quotient by zero.
 """
 
 from __future__ import annotations

@@ -27,8 +27,8 @@ class _Write:
     """One `apply` in a loop.
 
     Attributes:
-        gated: whether some supersteps may skip the `apply`. This is possible in an inner loop, and in a `where` with a
-            condition that depends on fields of the loop.
+        gated: whether some supersteps may skip the `apply`, because of an inner loop or a `where` with a condition on
+            fields of the loop.
     """
 
     node: t.Apply

@@ -250,7 +250,7 @@ def _say(notes: list[str], text: str) -> None:
 
 
 def _place(program: Program, graph: Graph, options: dict[str, Any], keywords: dict[str, Any], quiet: bool) -> None:
-    """Print whether the edges of a graph on disk are read or streamed. If they are streamed, store the budget in
+    """Print whether the edges of a graph on disk are read or streamed. For streamed edges, store the budget in
     `options`.
     """
     from vlang.api.arguments.bind_options import check_options  # start-up

@@ -1,7 +1,7 @@
 """One rank of a job as an actor of Ray.
 
 The actor gets and returns only numbers, text and bytes, so Ray neither pickles objects of vlang nor loads code of
-another process. vlang must be installed on the machines of the Ray cluster.
+another process. The machines of the Ray cluster must have vlang installed.
 """
 
 from __future__ import annotations

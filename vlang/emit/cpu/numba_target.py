@@ -280,8 +280,8 @@ class NumbaTarget:
         """Return the functions of a fold and `scalar_vN(frame, blocks)`. For a value without a fold, return only its
         lines.
 
-        These lines become part of `scalars`, because numba takes about 15 ms for every function, and programs may have
-        a thousand `let`s.
+        The lines of such a value become part of `scalars`, because numba takes about 15 ms for every function, and
+        programs may have a thousand `let`s.
         """
         name = f"v{scalar.number}"
         if not scalar.folds:

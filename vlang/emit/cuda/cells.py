@@ -32,7 +32,7 @@ class Cell:
     Attributes:
         reduction: the reduction that joins contributions.
         types: the types of the components in the cell.
-        first: the number of the first of these components in the accumulator.
+        first: the position of the first component of the cell among the components of the accumulator.
         places: the unified operations on the cell.
         declared: the declaration of the reduction, if the program declares it; otherwise None.
     """

@@ -116,8 +116,8 @@ class CudaDialect(Dialect):
         return f"{SATURATED[name]}<{self.typename(type_)}>({a}, {b})"
 
     def _unsigned(self, type_: Scalar) -> str:
-        """Return the unsigned type in which integers of a type are computed. It is so wide that C++ does not promote
-        it.
+        """Return the unsigned type in which integers of a type are computed; C++ does not promote this type, because it
+        is wide enough.
         """
         return "u64" if type_.bits == 64 else "u32"
 

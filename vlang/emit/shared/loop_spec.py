@@ -21,12 +21,13 @@ class Reader:
     """For rule N: the values that a pass over edges reads and that the loop writes.
 
     Attributes:
-        notifying: Fields read at neighbours. A vertex must notify its receivers when one of these fields changes.
+        notifying: The fields read at neighbours. When such a field changes at a vertex, the vertex must notify its
+            receivers.
         own: Fields, accumulators and masks read at the vertex itself.
         notify: The adjacency direction in which a vertex finds its receivers.
         reads_changes: Whether the pass reads changes of neighbours. If the pass reads changes, every active vertex must
             notify its receivers. A vertex that was active in the previous superstep must also notify its receivers,
-            because they must run again without its change.
+            because the receivers must run again without the change of this vertex.
     """
 
     notifying: frozenset[str]
@@ -95,7 +96,7 @@ class LoopPlan:
 def changes_read(expr: f.Expr, beyond: Collection[f.Expr] = ()) -> list[f.Expr]:
     """The changes of neighbours that an expression reads, except inside the expressions in `beyond`.
 
-    These changes become messages, because a neighbour may update its sent value before a receiver reads the change.
+    Changes become messages, because a neighbour may update its sent value before a receiver reads the change.
     """
     if expr in beyond:
         return []
@@ -161,8 +162,8 @@ def plan_loop(loop: Loop, facts: Facts, without: frozenset[str] = frozenset()) -
 def _order(fact: LoopFacts, repeat: f.Repeat, torn: bool) -> str:
     """Return the rule that allows vertices to run in any order; "" if no rule allows this.
 
-    A vertex with an unsent change must stay active. In a delta loop, such a vertex is sure to stay active only if
-    `activate when` tests changes.
+    A vertex with an unsent change must stay active. In a delta loop, a vertex with an unsent change is sure to stay
+    active only if `activate when` tests changes.
     """
     if fact.kind == "delta":
         cond = repeat.activate.cond if repeat.activate is not None else None
@@ -189,7 +190,7 @@ def _readers(loop: Loop, own: frozenset[str]) -> dict[str, Reader]:
     """Return, for each pass over edges, the values that the pass reads and that the loop writes.
 
     Args:
-        own: fields; if one of them changes at a vertex, this vertex must run again.
+        own: the fields that make a vertex run again if they change at this vertex.
     """
     applied = frozenset(loop.applied)
     readers = {}

@@ -25,9 +25,9 @@ class ScalarText:
 
     Attributes:
         name: The name of the scalar in the plan.
-        number: Its number, unique among the scalars of the program.
+        number: The number of the scalar, unique among the scalars of the program.
         env: The environment of its functions.
-        accumulations: The reductions over vertices in the value. Their components are side by side in `acc`.
+        accumulations: The reductions over vertices in the value, with components side by side in `acc`.
         functions: The functions of the fold; empty if the value has no fold.
         lines: The code that computes the value from the accumulators `acc`, and stores the value.
     """

@@ -20,7 +20,8 @@ class Early:
     Attributes:
         kind: "frontier", "absorbing" or "".
         decided: whether every gather ends at the absorbing element of its reduction.
-        done: pairs of a field and a value. A vertex at which all these fields have these values need not gather.
+        done: pairs of a field and a value. A vertex need not gather if each of the fields in `done` has the value of
+            its pair.
     """
 
     kind: str = ""

@@ -177,9 +177,7 @@ class StageWriter:
         return f"message.{self.stage.name}.{number}"
 
     def messages_to_come(self) -> tuple[str, ...]:
-        """Return the slots of the second message arrays, "later:NAME" for "work:NAME". They hold the messages of the
-        next pass.
-        """
+        """Return the slots of the arrays that hold the messages of the next pass: "later:NAME" for "work:NAME"."""
         slots = []
         for expr, number in self.messages.items():
             slots.append(f"later:{self._named(number)}")

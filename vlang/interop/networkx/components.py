@@ -1,6 +1,7 @@
 """Components: connected, weakly and strongly connected; trees and forests.
 
-NetworkX computes the sets of strongly connected nodes itself, because its functions rely on their depth-first order.
+NetworkX computes the sets of strongly connected nodes itself, because functions of NetworkX rely on the depth-first
+order of the sets.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A NetworkX graph as arrays. NetworkX caches such a graph, and passes it to the functions of this backend."""
+"""A NetworkX graph as arrays. NetworkX caches the converted graph, and passes it to the functions of this backend."""
 
 from __future__ import annotations
 

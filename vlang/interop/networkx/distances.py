@@ -34,7 +34,7 @@ class _Sums(NamedTuple):
     Attributes:
         reached: the number of these other sources.
         far: the sum of the numbers of hops.
-        near: the sum of the inverses of the numbers of hops.
+        near: the sum of 1 / h over these sources, where h is the number of hops.
         farthest: the largest number of hops.
     """
 

@@ -130,7 +130,7 @@ def _iterated(
         G: the graph.
         weight: the edge attribute; None for 1.
         max_iter: the largest number of iterations.
-        tol: the tolerance: the iteration ends when the mean change of the values of nodes is smaller.
+        tol: the tolerance. The iteration ends when the mean change of the values of nodes is smaller than `tol`.
         arguments: further arguments of the program.
     """
     if max_iter > 0 and tol > 0:

@@ -1,5 +1,4 @@
-"""The programs that the functions run. They are in the standard library or the folder `programs`, and each is loaded
-once.
+"""The programs that the functions run, from the standard library or the folder `programs`. Each program is loaded once.
 """
 
 from __future__ import annotations

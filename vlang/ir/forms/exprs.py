@@ -21,7 +21,7 @@ __all__ = [
 class Expr:
     """An expression; `type` is the type of its value.
 
-    `span` is the place of the expression in the text, for messages. It is None if the text does not contain the
+    `span` is the place of the expression in the text, for messages. The span is None if the text does not contain the
     expression. Expressions that differ only in their places are equal.
     """
 
@@ -87,7 +87,7 @@ class EdgeState(Expr):
     """The value of an edge state before the statement, at the current edge or at the opposite edge.
 
     Attributes:
-        name: its name, unique in the program.
+        name: the name, which is unique in the program.
         opposite: whether the state of the opposite edge is read.
         ends: for an edge of the common neighbour, the tail and the head of this edge; () for the current edge or its
             opposite edge.
@@ -174,8 +174,8 @@ class Op(Expr):
     key), waiting (hash, weight), common (vertex, vertex), hll_unit hll_size, user (a declared reduction as a function;
     its name in `data`). ordinal (neighbour, self): the number of the current edge among the parallel edges, from 0;
     with data "place", the number of this edge among the edges of both directions between the two vertices. between
-    (from, to): the sum of the edge field `data` over the edges between two vertices; without a field, the number of
-    these edges.
+    (from, to): the sum of the edge field `data` over the edges between two vertices, or the number of these edges
+    without `data`.
 
     Operands of arithmetic have the type of the result, with two exceptions. A literal exponent is an i64 constant, and
     the distance of a shift has its own integer type. The body of `count` is a bool, and the body of `mean` is an f64.
@@ -202,8 +202,8 @@ class Domain:
 
     @property
     def edges(self) -> bool:
-        """Whether a reduction has a value per vertex, because it ranges over edges or over the vertices that point to
-        this vertex.
+        """Whether a reduction has a value per vertex: a reduction over edges, or over the vertices that point to this
+        vertex.
         """
         return self.kind in ("in", "out", "both", "group", "common", "pointing")
 

@@ -58,7 +58,7 @@ class ParamDecl:
     """A parameter.
 
     Attributes:
-        name: Its name, unique in the program.
+        name: The name, which is unique in the program.
         type: The type of its value.
         default: An expression over constants and earlier parameters; None if the caller must pass a value.
         span: The place of the declaration.
@@ -82,7 +82,7 @@ class EdgeDecl:
     """An edge field.
 
     Attributes:
-        name: Its name, unique in the program.
+        name: The name, which is unique in the program.
         type: The type of its values.
         default: A graph-level expression; None if the graph must have the field.
         span: The place of the declaration.
@@ -99,7 +99,7 @@ class FieldDecl:
     """A vertex field.
 
     Attributes:
-        name: Its name, unique in the program.
+        name: The name, which is unique in the program.
         type: The type of its values.
         output: Whether it is declared at top level.
         required: Whether it has no initializer, so that the caller must pass an array.
@@ -127,10 +127,10 @@ class StateDecl:
     """An edge state.
 
     Attributes:
-        name: Its name, unique in the program.
+        name: The name, which is unique in the program.
         type: The type of its values.
-        rows: A vertex field. It counts the statements that changed a value in the row of the vertex. The field makes
-            the receivers of changed edges active. It is not an output.
+        rows: A vertex field with the number of statements that changed a value in the row of the vertex. The field
+            makes the receivers of changed edges active, and is not an output.
         span: The place of the declaration.
     """
 
@@ -355,7 +355,7 @@ class Program:
         texts: The parameters that replace category names of the text: name of the parameter -> category name. Binding
             sets their values.
         later: The contracts about values that the program computes. Each key is the name of a `let` in `body` that
-            holds the value of the condition. The contract is checked when the `let` is computed.
+            holds the value of the condition. A contract is checked when its `let` is computed.
         states: Its edge states.
         compared: The parameters in `texts` or of type category that the program only compares by == and !=.
     """

@@ -41,9 +41,7 @@ def flip(a: Move) -> Move:
 
 
 class Known:
-    """The known signs and bounds of values. They are derived from literals, types, degrees and the contracts of a
-    program.
-    """
+    """The known signs and bounds of values, derived from literals, types, degrees and the contracts of a program."""
 
     def __init__(self, program: f.Program, gathers: Mapping[str, f.Gather]) -> None:
         self._gathers = gathers
@@ -95,8 +93,8 @@ class Known:
         return key is not None and key in self._most and self._most[key] <= bound
 
     def bounds(self, expr: f.Expr, low: int, high: int) -> tuple[int, int]:
-        """Return the least and largest value of an integer input. They are derived from contracts and from the bounds
-        `low` and `high`.
+        """Return the least and largest value of an integer input, according to contracts and to the bounds `low` and
+        `high`.
         """
         key = self._key(expr)
         if key is None:

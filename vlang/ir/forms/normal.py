@@ -143,8 +143,8 @@ def _wider(expr: f.Expr) -> bool:
 
 
 def _rounded_form(value: f.Op, name: str) -> tuple[Operator, f.Expr] | None:
-    """Return the normal form of `x = f16(min(f32(x), e))`. It equals `min(x, f16(e))`, since rounding is monotone and x
-    is an f16.
+    """Return the normal form of `x = f16(min(f32(x), e))`, which is `min(x, f16(e))`, because rounding is monotone and
+    x is an f16.
     """
     (inner,) = value.args
     if not (isinstance(inner, f.Op) and inner.op in ("min", "max")):
@@ -178,7 +178,7 @@ def _terms(expr: f.Expr, positive: bool) -> list[tuple[f.Expr, bool]]:
 
 
 def _chain(expr: f.Expr, op: str) -> list[f.Expr]:
-    """The operands of nested uses of one operator, from left to right."""
+    """Return the operands of an operator that is applied several times (`a op b op c`), from left to right."""
     if isinstance(expr, f.Op) and expr.op == op:
         return [operand for arg in expr.args for operand in _chain(arg, op)]
     return [expr]

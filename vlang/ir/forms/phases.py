@@ -25,7 +25,7 @@ class Phase:
         used: The accumulators that the phase reads.
         writes: The fields that the phase writes.
         late: The first gather inside a `where` that reads a field written earlier in the same `where`; None if there is
-            none. With such a gather, the phase takes more than one pass.
+            none. A phase with a late gather takes more than one pass.
     """
 
     number: int

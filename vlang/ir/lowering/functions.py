@@ -103,7 +103,9 @@ def _undefined(name: str, args: Args, precision: int) -> f.Expr:
 
 
 def _mean(name: str, args: Args, precision: int) -> f.Expr:
-    """Lower the mean of the components of a vector: their sum, added from the left, divided by their number."""
+    """Lower the mean of the components of a vector: the sum of the components (added from the left), divided by the
+    number of components.
+    """
     vector = fit(args[0], float_of(concrete(args[0].type, precision), precision))
     assert isinstance(vector.type, Vector)
     item = vector.type.item
@@ -155,7 +157,7 @@ def hashed(args: Args, type_: Type, op: str) -> f.Expr:
 
 
 def _gives(word: str) -> Builder:
-    """Return the builder of a function with an `int` or `float` result. Its arguments need no conversion."""
+    """Return the builder of a function with an `int` or `float` result and arguments that need no conversion."""
 
     def build(name: str, args: Args, precision: int) -> f.Expr:
         return f.Op(scalar_named(word, precision), name, args)

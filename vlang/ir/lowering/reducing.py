@@ -1,4 +1,6 @@
-"""Lowers reductions of the tree to reductions of the IR; `vlang.ir.lowering.express` lowers expressions inside them."""
+"""Lowers reductions of the tree to reductions of the IR. `vlang.ir.lowering.express` lowers the expressions in a
+reduction.
+"""
 
 from __future__ import annotations
 

@@ -50,8 +50,7 @@ _NEGATED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "le": "gt", "gt": "l
 
 
 def _is_blank(cond: f.Expr, name: str) -> bool:
-    """Return whether a condition tests that x still has its initial value E. It is `x == E`, or a comparison with a
-    literal.
+    """Return whether a condition (`x == E`, or a comparison with a literal) tests that x still has its initial value E.
     """
     if not (isinstance(cond, f.Op) and cond.op in ("eq", "lt", "le", "gt", "ge")):
         return False

@@ -53,7 +53,7 @@ class Context:
 
     Attributes:
         scope: The loop in its program.
-        writes: Its writes with their normal forms.
+        writes: The writes of the loop, with the normal form of each write.
         directions: How each written field moves: "up", "down", or None if it may move both ways.
         known: Signs and bounds of values.
         phases: Its phases.
@@ -180,8 +180,8 @@ def _direction(writes: tuple[Write, ...], name: str) -> str | None:
 def outside(scope: LoopScope, writes: tuple[Write, ...], some: Iterable[Write]) -> frozenset[str]:
     """Return the own fields that the writes in `some` read, except on the left side of an idempotent or delta form.
 
-    Reads on the left side do not count because (x v a) v a = x v a, where v is the join. This requires that nothing
-    else changes x, so every write of x in the loop must join with the same operator.
+    Reads on the left side do not count because (x v a) v a = x v a, where v is the join. This holds only if nothing
+    else changes x. Therefore every write of x in the loop must join with the same operator.
     """
     found: set[str] = set()
     for write in some:
@@ -198,7 +198,9 @@ def joins_only(writes: tuple[Write, ...], write: Write) -> bool:
 
 
 def _read_outside(scope: LoopScope, writes: tuple[Write, ...]) -> frozenset[str]:
-    """The fields that a later superstep reads. If one of these fields changes, vertices must become active."""
+    """The fields that a later superstep reads. If a field that a later superstep reads changes, vertices must become
+    active.
+    """
     needed = set(outside(scope, writes, writes))
     for statement in statements(scope.loop.body):
         for expr in expressions(statement):

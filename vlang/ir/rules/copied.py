@@ -24,7 +24,7 @@ def copied(ctx: Context) -> Verdict:
 
 
 def _unlike(ctx: Context) -> Verdict | None:
-    """Return the reason why the loop is not a fixpoint loop over all vertices; None if it is such a loop."""
+    """Return the reason why the loop is not a fixpoint loop over all vertices; None if the loop has this form."""
     if ctx.scope.inner is not None:
         return Verdict(False, ctx.inner_reason, "i")
     if ctx.kind == "counted":
@@ -39,8 +39,8 @@ def _unlike(ctx: Context) -> Verdict | None:
 
 
 def _not_alone(ctx: Context) -> Verdict | None:
-    """Return the reason why the loop does not consist of one gather and one write for every vertex; None if it has this
-    form.
+    """Return the reason why the loop does not consist of one gather and one write for every vertex; None if the loop
+    has this form.
     """
     if len(ctx.writes) > 1:
         return Verdict(False, "more than one write: not just one value is propagated", "w")

@@ -24,7 +24,9 @@ def absorbing(ctx: Context) -> tuple[str, ...]:
 
 
 def done(ctx: Context) -> dict[str, bool]:
-    """X1, second part: pairs of a field and an absorbing value. A vertex with this value need not gather."""
+    """X1, second part: pairs of a field and an absorbing value. A vertex need not gather if the field has the absorbing
+    value.
+    """
     if ctx.scope.inner is not None or with_states(ctx) is not None:  # a vertex always writes the values of its row
         return {}
     found: dict[str, bool] = {}
@@ -150,7 +152,8 @@ def strict(reduce: f.Reduce, known: Known) -> Verdict:
 
 
 def silencing(reduce: f.Reduce, known: Known) -> tuple[str, ...]:
-    """Rule Z: fields of a neighbour. If one of these fields has its neutral value, the neighbour contributes nothing.
+    """Rule Z: the fields of a neighbour, each with a neutral value. A neighbour contributes nothing if some field has
+    its neutral value.
 
     The neutral value is the identity of the reduction, or `false` for a bool that must be true for a contribution.
     """
@@ -183,8 +186,7 @@ def _conjuncts(cond: f.Expr) -> list[f.Expr]:
 
 
 def _strict_infinite(body: f.Expr, low: bool, known: Known) -> frozenset[str]:
-    """Return fields of u. If one of these fields is infinite, the contribution to `min` (`low` is true) or `max` is
-    infinite.
+    """Return the fields of u that make a contribution to `min` (`low` is true) or `max` infinite if they are infinite.
     """
     if isinstance(body, f.Field):
         signed = isinstance(body.type, Scalar) and body.type.kind != "uint"
@@ -206,8 +208,8 @@ def _strict_infinite(body: f.Expr, low: bool, known: Known) -> frozenset[str]:
 
 
 def _bounded(expr: f.Expr, known: Known, below: bool) -> bool:
-    """Return whether a term cannot cancel an infinity. It is an integer, a finite literal or, with `below`, a value >=
-    0.
+    """Return whether a term cannot cancel an infinity, which holds for an integer, a finite literal and (with `below`)
+    a value >= 0.
     """
     if isinstance(expr.type, Scalar) and expr.type.integral:
         return True
@@ -224,7 +226,7 @@ def _strict_or(body: f.Expr) -> frozenset[str]:
 
 
 def _strict_zero(body: f.Expr, domain: str) -> frozenset[str]:
-    """Return the fields of u in which a body is linear. The factors are finite, such as literals and degrees."""
+    """Return the fields of u in which a body is linear with finite factors, such as literals and degrees."""
     divisors = [e.args[1] for e in f.walk(body) if isinstance(e, f.Op) and e.op in ("div", "floordiv", "mod")]
     if not all(_nonzero(divisor, domain) for divisor in divisors):
         return frozenset()
@@ -238,8 +240,8 @@ def _strict_zero(body: f.Expr, domain: str) -> frozenset[str]:
 
 
 def _nonzero(expr: f.Expr, domain: str) -> bool:
-    """Return whether a divisor is known not to be 0. It is a literal, or a degree of the neighbour, which counts at
-    least the current edge.
+    """Return whether a divisor is known not to be 0, as a literal, or as a degree of the neighbour, which counts the
+    current edge.
     """
     if isinstance(expr, f.Op) and expr.op == "cast":
         return _nonzero(expr.args[0], domain)

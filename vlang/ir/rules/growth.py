@@ -44,7 +44,7 @@ def incremental(ctx: Context, order: Verdict) -> Verdict:
 
 
 def _towards(move: str, write: Write) -> str:
-    """Return UP if more edges move the joined value in the direction of the field, DOWN if they move it in the opposite
+    """Return UP if additional edges move the joined value in the direction of the field, and DOWN for the opposite
     direction.
     """
     return move if write.direction == "up" else flip(move)

@@ -45,9 +45,9 @@ def messages(reduce: f.Reduce) -> tuple[f.Expr, ...]:
     """Return the largest subexpressions that depend only on the neighbour and on graph values, and that are worth
     storing in an array.
 
-    A subexpression is worth storing if it reads two fields, divides or calls a function. It is then computed once per
-    vertex and superstep instead of once per edge. The result lists each subexpression once, outermost first. The result
-    is empty for reductions over vertices.
+    A subexpression is worth storing if it reads two fields, divides or calls a function. A stored subexpression is
+    computed once per vertex and superstep instead of once per edge. The result lists each subexpression once, outermost
+    first. The result is empty for reductions over vertices.
     """
     if not reduce.domain.stored:  # a vertex that points elsewhere contributes once: nothing is computed twice
         return ()

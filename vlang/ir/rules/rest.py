@@ -17,8 +17,8 @@ _SWAPPED = {"lt": "gt", "le": "ge"}
 
 
 def stays(cond: f.Expr) -> bool:
-    """Return whether a condition cannot become true at a vertex where nothing changed. At such a vertex, old and new
-    values are equal.
+    """Return whether a condition cannot become true at a vertex where nothing changed (where old and new values are
+    equal).
 
     If a change is compared with a bound that is not a literal, this bound is assumed to be a tolerance, which is not
     negative.

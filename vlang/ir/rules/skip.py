@@ -20,11 +20,11 @@ class PhaseSkip:
 
     Attributes:
         verdict: Whether vertices may be skipped.
-        notifying: If one of these fields changes at a vertex, this vertex must notify its neighbours.
-        own: If one of these fields changes at a vertex, this vertex must run again ("+self"). All changes since the
-            last start of the phase count, including changes by other phases and changes that were undone later.
-        along: The adjacency directions in which a vertex notifies its neighbours. They are opposite to the domains of
-            the phase.
+        notifying: The fields that make a vertex notify its neighbours if they change at this vertex.
+        own: The fields that make a vertex run again if they change at this vertex ("+self"). All changes since the last
+            start of the phase count, including changes by other phases and changes that were undone later.
+        along: The adjacency directions (opposite to the domains of the phase) in which a vertex notifies its
+            neighbours.
     """
 
     verdict: Verdict

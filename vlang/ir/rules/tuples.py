@@ -17,13 +17,13 @@ def keeps_order(ctx: Context, write: Write) -> str | None:
     Under `min`, smaller tuples are better; under `max`, larger tuples are better.
 
     Tuples are compared component by component. Therefore component k may depend on field k of the sender only if
-    different values of each earlier field give different components. Sums of integers keep different values different:
-    a sum that overflows becomes infinite, and a tuple with an infinite first component is no contribution. Sums of
-    floats do not keep different values different, because two sums may be rounded to the same float.
+    different values of each earlier field give different components. Sums of different integers are different: a sum
+    that overflows becomes infinite, and a tuple with an infinite first component is no contribution. Sums of floats do
+    not have this property, because two sums of different values may be rounded to the same float.
 
     Returns:
-        "" if the order is kept. If rounding or equal components may break the order, the reason. None if the write
-        joins no tuple from neighbours, or if this check cannot judge the tuple.
+        The result is "" if the order is kept. It is a reason if rounding or equal components may break the order. It is
+        None if the write joins no tuple from neighbours, or if this check cannot judge the tuple.
     """
     if len(write.fields) == 1 or write.joined is None or not isinstance(write.rest, f.Accumulator):
         return None

@@ -94,7 +94,12 @@ class _Tests:
 
     def _tested(self, one: f.Statement) -> Iterator[f.Statement]:
         self._statement += 1
-        if isinstance(one, f.Gather):
+        if isinstance(one, f.Gather) and isinstance(one.reduce.body, f.Keep):
+            # The values are tested before the store, from which the tests would read no other values: a store is seen
+            # by the next statement only.
+            yield from self._terms(replace(one.reduce, body=one.reduce.body.value), one.span)
+            yield one
+        elif isinstance(one, f.Gather):
             yield from self._terms(one.reduce, one.span)
             yield one
             yield from self._result(one.reduce, f.Accumulator(one.reduce.type, one.name), one.span)
@@ -180,8 +185,8 @@ class _Tests:
         """Record the first failing operation inside a reduction.
 
         Args:
-            least: a reduction by minimum over the same contributions. Its body is replaced by the numbers of the
-                operations.
+            least: a reduction by minimum over the same contributions, in which the numbers of the operations replace
+                the body.
         """
         number = self._number(found)
         if number is not None:
@@ -204,7 +209,7 @@ class _Tests:
         yield from self._noted(self._number(found), span)
 
     def _over_vertices(self, reduce: f.Reduce, span: Span) -> Generator[f.Statement, None, f.Expr]:
-        """Yield the tests of a reduction over vertices. Return a read of the `let` that holds the value of the
+        """Yield the tests of a reduction over vertices, and return a read of the `let` that holds the value of the
         reduction.
         """
         number = self._number(in_terms(reduce, span))

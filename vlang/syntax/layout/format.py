@@ -2,7 +2,7 @@
 
 Blocks are indented by four spaces. In consecutive declarations, the names, types and `=` are aligned. In consecutive
 gathers, applies and lets, the names and `=` are aligned. Comments at the ends of consecutive lines are aligned as well.
-There is at most one blank line between two lines. The author's line breaks are kept.
+Two lines have at most one blank line between them. The author's line breaks are kept.
 """
 
 from __future__ import annotations
@@ -145,7 +145,9 @@ def _remarked(line: str, remark: str) -> str:
 
 
 def _numbered(lines: Sequence[_Written]) -> Iterator[tuple[int, _Written]]:
-    """Yield each line with the number of its run. A run consists of consecutive lines of one kind in one block."""
+    """Yield each line with the number of the run to which it belongs. A run consists of consecutive lines of one kind
+    in one block.
+    """
     number = 0
     last: tuple[int, int] | None = None
     for line in lines:

@@ -269,8 +269,8 @@ def _otherwise(line: str, around: Surroundings) -> Habit | None:
 
 
 def _tests(before: tuple[str, ...]) -> list[str]:
-    """Return the conditions of the `where`, `elif`, ... above a line. If a block between them writes a field that the
-    conditions read, return no conditions.
+    """Return the conditions of the `where`, `elif`, ... above a line. If a block between the conditions writes a field
+    that the conditions read, return no conditions.
     """
     tests: list[str] = []
     written: set[str] = set()

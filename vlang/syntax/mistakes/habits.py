@@ -1,8 +1,8 @@
 """Recognises lines in the syntax of other languages (Python, pandas, C, Cypher, GraphIt, Pregel), and gives advice.
 
-Each row is a pattern of a whole line that does not parse; `\\1` in its texts stands for the text that a group of the
-pattern matched. The message marks the part of the line that a group named `at` matches. Without such a group, the
-message marks the whole line.
+Each row has a pattern for a whole line that does not parse, and texts for the message; `\\1` in its texts stands for
+the text that a group of the pattern matched. The message marks the part of the line that a group named `at` matches.
+Without such a group, the message marks the whole line.
 """
 
 from __future__ import annotations

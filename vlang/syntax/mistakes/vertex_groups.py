@@ -51,8 +51,7 @@ def where_named(member: str = "v", key: str = "v.c") -> str:
 
 
 def for_groups(asked: Grouped, fresh: Callable[[str], str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return advice in words, and the lines to write in place of the field. There are no lines if the type or the key
-    of the field is not simple.
+    """Return advice in words, and the lines to write in place of the field (no lines if its type or key is not simple).
 
     Args:
         asked: the field.

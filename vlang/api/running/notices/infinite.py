@@ -1,5 +1,4 @@
-"""The warning after a run in which an operation on finite integers gave an infinity. It names the statement and a
-vertex.
+"""The warning after a run in which an operation on finite integers gave an infinity, with the statement and a vertex.
 """
 
 from __future__ import annotations

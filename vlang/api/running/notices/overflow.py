@@ -21,8 +21,8 @@ def reported(places: Sequence[Place], run: Callable[[], Mapping[str, Any]], grap
 
     Args:
         places: the statements to check.
-        run: runs the program again. For each place, it returns an array bool[n] that says whether a value overflowed
-            there.
+        run: runs the program again, and returns for each place an array bool[n] that says at which vertices a value
+            overflowed.
         graph: the graph of the run.
 
     Raises RangeError if the overflowed value is not an output, since outputs computed from it may look like ordinary

@@ -157,7 +157,7 @@ def take_run(desk: Pointer[i64], links: Pointer[i64], turn: i64) -> i64:
 
 @inner
 def bucket_of(priority: f64, origin: f64, scale: f64, least: f64) -> i64:
-    """Return the bucket of a priority, which is at least `least`; ORDER_BUCKETS for priorities beyond the window."""
+    """Return the bucket of a priority, but no bucket before `least`; ORDER_BUCKETS for priorities beyond the window."""
     return i64(min(max((priority - origin) * scale, least), f64(ORDER_BUCKETS)))
 
 

@@ -1,13 +1,14 @@
 """The table of the groups of one vertex (see vlang.emit.shared.reductions.grouped), in scratch memory of u64 words.
 
-A table begins with the words GROUPS_... of runtime/plan/layouts/pass_words.py. Entries of `words` words follow, in the
-order in which their keys were first seen. The first word of an entry is the key. Entry 0 is for edges without a group.
-The accumulators of earlier segments of a long row come next, and then the slots. There are three ways to find an entry:
+A table begins with the words GROUPS_... of runtime/plan/layouts/pass_words.py. The entries follow, each of `words`
+words, in the order in which keys were first seen. The first word of an entry is the key. Entry 0 is for edges without a
+group. The accumulators of earlier segments of a long row come next, and then the slots. An entry is found in one of
+three ways:
 
 - If there are at most FEW edges, keys are searched one by one. - A direct table has the number of an entry for each
-vertex, and the vertex is the index. The direct table is never cleared: a number in it is valid only if the entry with
-this number has the key. - Otherwise, a hash table finds the entry. A slot has 32 bits of a key in its upper half, and
-the number of the entry in its lower half. The hash table is small at first and grows with the number of groups, so that
+vertex, and the vertex is the index. The direct table is never cleared, so a number is valid only if the entry with this
+number has the key. - Otherwise, a hash table finds the entry. The upper half of a slot has 32 bits of a key, and the
+lower half has the number of the entry. The hash table is small at first and grows with the number of groups, so that
 few groups stay in cache.
 """
 
@@ -107,7 +108,8 @@ def slot_of(key: u64, bits: i64) -> i64:
 
 @inner
 def groups_grown(space: Pointer[u64], place: i64, first: i64, count: i64, bits: i64, words: i64) -> i64:
-    """If there is room, insert all keys into a hash table of four times the size. Return the number of its index bits.
+    """If there is room, insert all keys into a hash table of four times the size. Return the number of index bits of
+    the table.
     """
     slots = i64(space[place + GROUPS_SLOTS])
     bits = min(bits + 2, i64(space[place + GROUPS_MOST_BITS]))

@@ -2,8 +2,8 @@
 
 Each worker pushes from the vertices that it found itself, and appends the vertices that it finds to its own queue. If
 one worker found many more vertices than the others, all workers push from equal shares of all queues instead. If
-several workers found the same vertex, one worker keeps the vertex. After a barrier, the other workers remove it from
-their queues. After a second barrier, all workers know the number of vertices. No vertex or edge needs an atomic
+several workers found the same vertex, one worker keeps the vertex. After a barrier, the other workers remove the vertex
+from their queues. After a second barrier, all workers know the number of vertices. No vertex or edge needs an atomic
 operation. If few vertices are found, worker 0 continues alone, and the others wait for worker 0 at the second barrier.
 """
 
@@ -112,7 +112,7 @@ def look_up(
     """Copy the bounds of the rows of queue[at:end] to `rows`. The reads do not depend on each other, so they overlap.
 
     If several workers run, the same vertex may be in the queues of two workers. The worker in `finders` keeps the
-    entry, and the other worker removes it from its queue.
+    entry, and the other worker removes the entry from its queue.
 
     Returns: The number of remaining entries, and the number of their edges.
     """
@@ -143,7 +143,8 @@ def share(
     """Push from a share of the vertices that the first `parts` workers found. The share is [first, last) of all these
     vertices, numbered worker by worker.
 
-    The vertices found are appended to this worker's queue at `at`. Returns: The new end of the queue.
+    The function appends the vertices that it finds to the queue of this worker, beginning at index `at`. Returns: The
+    new end of the queue.
     """
     targets, finders = pointer_u32(table, PAGE_TARGETS), pointer_u8(table, REACH_FINDERS)
     spare = value_i64(table, REACH_VERTICES) + 64 * (me + 1)  # an unused entry in a cache line of its own
@@ -162,7 +163,7 @@ def hand_over(
     control: Pointer[i64], table: Pointer[u64], queue: Pointer[u32], rows: Pointer[u64], front: Pointer[u64],
     longs: Pointer[u64], counts: Pointer[i64], words: i64, crew: i64
 ) -> None:
-    """Copy the vertices that the workers found to the frontier: set their bits in its bitmap."""
+    """Set the bits of all vertices that the workers found; the bits are in the bitmap of the frontier."""
     room = value_i64(table, REACH_ROOM)
     for w in range(crew):
         desk = words + REACH_DESK * w

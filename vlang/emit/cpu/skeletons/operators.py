@@ -84,8 +84,8 @@ def shr(a, b, bits):
 
 @inner
 def floor_int(x, high, low):
-    """Return the floor of a float as an integer. If it is out of range, the result is `high` (inf) or `low` (-inf). NaN
-    gives 0.
+    """Return the floor of a float as an integer. If the floor is out of range, the result is `high` (inf) or `low`
+    (-inf). NaN gives 0.
     """
     y = np.floor(x)
     if y != y:

@@ -2,10 +2,10 @@
 
 The algorithm is delta-stepping (Meyer, Sanders: Delta-stepping: a parallelizable shortest path algorithm, Journal of
 Algorithms 49, 2003), with separate buckets for each worker (Beamer, Asanovic, Patterson: The GAP benchmark suite,
-2015). A worker first empties its own part of a bucket, including vertices that are added in the meantime. Then it
-steals runs of entries from other workers. So a worker mostly processes vertices that it has found itself, and waits
-only when the bucket is empty (Blumofe, Leiserson: Scheduling multithreaded computations by work stealing, JACM 46,
-1999). The width of buckets is adapted during the run (`change_of`).
+2015). A worker first empties its own part of a bucket, including vertices that are added in the meantime. Then the
+worker steals runs of entries from other workers. So a worker mostly processes vertices that it has found itself, and
+waits only when the bucket is empty (Blumofe, Leiserson: Scheduling multithreaded computations by work stealing, JACM
+46, 1999). The width of buckets is adapted during the run (`change_of`).
 
 The following functions are generated from the program. `joined_part` computes the common part of all contributions of a
 vertex. `along` reads the values of an edge. `offer` joins a contribution into the receiver. `rank` is the priority of a
@@ -16,7 +16,7 @@ vertex; the vertex with the least priority is processed first. `silent` tests wh
 A vertex whose value is in the range of a later bucket is in that bucket, unless some vertex had to wait for a free run
 (`unsure`). So a vertex need not be added again if its new value is still in the range of its bucket. All workers run
 `priority` at the same time. Each worker publishes some words (its desk). All workers read the same published words, so
-they make the same decisions. These words do not change before all workers have passed the barrier.
+they make the same decisions. Published words do not change before all workers have passed the barrier.
 """
 
 import numpy as np

@@ -1,10 +1,10 @@
 """Full passes in which several runs compute their reductions over edges together (vlang.runtime.cpu.together).
 
 The arrays that a gather reads at neighbours are *woven*: entry TOGETHER_WIDTH * u + i belongs to run i. The frame of
-these kernels is a copy of the frame of a run, with the addresses of woven arrays. So `gather` reads the value of run i
-at the index of its lane. Edges and edge columns are the same for all runs. Each run reduces the same contributions in
-the same order as in the kernels `pull`, `segments` and `finish`. The kernel `summed` does the rest of a superstep of
-one run.
+these kernels is a copy of the frame of a run, with the addresses of woven arrays. Therefore `gather` reads the value of
+run i at the index of the lane of run i. Edges and edge columns are the same for all runs. Each run reduces the same
+contributions in the same order as in the kernels `pull`, `segments` and `finish`. The kernel `summed` does the rest of
+a superstep of one run.
 
 The width is a multiple of the number of lanes of any vector register. The width is read from the table, because LLVM
 would unroll a loop over a constant number of lanes instead of vectorising it. The module edges.py describes the
@@ -74,8 +74,9 @@ def reduce_row(
     """Reduce edges k to `end` of a row, in order, into the lanes of `room`.
 
     The first edges are reduced from the identity, so that the number of the other edges is a multiple of four. Every
-    loop over the lanes stores all lanes. Otherwise, LLVM would generate masked stores, which are slow on some machines.
-    The function prefetches the rows of targets (up to index `last`): rows of `size` bytes in the array at `near`.
+    loop over the lanes stores all lanes, because LLVM would otherwise generate masked stores, which are slow on some
+    machines. The function prefetches the rows of targets (up to index `last`): rows of `size` bytes in the array at
+    `near`.
     """
     a, b, c = i64(0), i64(0), i64(0)
     first = (end - k) & 3

@@ -67,8 +67,8 @@ class Words:
         return [" | ".join(text for at, text in bits if at // 64 == word) for word in range(self.count)]
 
     def replaced(self, v: str) -> str:
-        """Return code that replaces the words `old`, `more` by `new`, `newer`. Its value is false if another worker has
-        changed the words.
+        """Return code that replaces the words `old`, `more` by `new`, `newer`. The value of the code is false if
+        another worker has changed the words.
         """
         if self.count == 2:
             return f"replace_both({self.pointer}, {v}, old, more, new, newer)"

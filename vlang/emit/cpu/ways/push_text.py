@@ -214,8 +214,8 @@ def _same(d: Dialect, rounded: bool, type_: Scalar, was: str, now: str, operator
 
     Args:
         d: the dialect.
-        rounded: whether the value is rounded when stored. In this case stored values are compared, because rounding may
-            give a zero of the other sign, which a pull would store.
+        rounded: whether the value is rounded when stored. Rounded values are compared in stored form, because rounding
+            may give a zero of the other sign, which a pull would store.
         type_: the type of the part.
         was: the code of the part before the join.
         now: the code of the part after the join.
@@ -268,8 +268,8 @@ def _selected(writer: StageWriter, how: Pushing) -> list[Function]:
 
 
 def _carry(writer: StageWriter, how: Pushing) -> Function:
-    """Return the function `carry`. At the end of a superstep, it copies the words of a vertex to its fields and clears
-    its bit.
+    """Return the function `carry`, which copies the words of a vertex to its fields and clears its bit at the end of a
+    superstep.
     """
     assert how.words is not None
     d, scope = writer.dialect, writer.scope()

@@ -9,8 +9,8 @@ __all__ = ["NotifyText"]
 
 
 class NotifyText(GpuWayText):
-    """Generates the function `notifies`. It returns the flags that `apply` stores for a vertex; 0 in a pass that skips
-    no vertices.
+    """Generates the function `notifies`, which returns the flags that `apply` stores for a vertex (0 in a pass that
+    skips no vertices).
     """
 
     name = "notify-pull"

@@ -26,8 +26,8 @@ class Accumulation:
 
     Attributes:
         reduce: the reduction.
-        types: the types of the components. The components are those of the value, for `mean` also the number of
-            contributions, and with a `default` also a bool that is true if there was a contribution.
+        types: the types of the components of the accumulator. It consists of the value, for `mean` also of the number
+            of contributions, and with a `default` also of a bool that is true after a contribution.
         declared: the declaration of the reduction, if the program declares it; otherwise None.
         exact: how a sum or product of integers is accumulated; otherwise None.
     """
@@ -186,7 +186,7 @@ class Accumulation:
 
     @property
     def _sign(self) -> str:
-        """Return the operator that merges two components; it is the same for both targets."""
+        """Return the operator that merges two components; both targets have the same operator."""
         assert self.rule is not None
         assert self.rule.monoid is not None
         return self.rule.monoid.merge

@@ -2,9 +2,9 @@
 
 A sum is computed exactly and converted once. The accumulators of a sum are chosen when a program is bound to a graph. A
 bound of the sum is the length of the longest row times the largest term. The accumulators have the type of the value if
-this type can hold the bound, or 64 bits if 64 bits can hold the bound. Otherwise, two words of 64 bits sum the upper
-and the lower halves of the terms. If terms may be infinite, one bool says whether some term is `inf`, and another bool
-says whether some term is `-inf`.
+this type can hold the bound, or 64 bits if 64 bits can hold the bound. If the bound needs more than 64 bits, two words
+of 64 bits sum the upper and the lower halves of the terms. If terms may be infinite, one bool says whether some term is
+`inf`, and another bool says whether some term is `-inf`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ __all__ = ["Exact", "exact_of"]
 class Exact:
     """How a sum or product of integers is accumulated.
 
-    For each word, the accumulator has one number per component of the value. If needed, one bool per component follows
-    for `inf`, and then one bool per component for `-inf`.
+    For each word, the accumulator has one number per component of the value. If infinite terms are possible, one bool
+    per component follows for `inf`, and one bool per component for `-inf`.
 
     Attributes:
         result: The type of a component of the value.

@@ -1,9 +1,9 @@
 """Reductions that need all contributions of a vertex at the same time (rule R): mode, mex, hindex and median.
 
-One worker (on a GPU, a group of lanes) adds the contributions of a vertex one by one to a structure in scratch memory:
-a hash table that counts values, a bitmap, an array of counts by size, or a list. Time and memory are linear in the
-number of contributions. In the worst case, a median takes the time of the other reductions multiplied by the number of
-bits of a value. The result does not depend on the order of the contributions.
+One worker (on a GPU, a group of lanes) adds the contributions of a vertex one by one to a structure in scratch memory.
+The structure is a hash table that counts values, a bitmap, an array of counts by size, or a list. Time and memory are
+linear in the number of contributions. In the worst case, a median takes the time of the other reductions multiplied by
+the number of bits of a value. The result does not depend on the order of the contributions.
 """
 
 from __future__ import annotations

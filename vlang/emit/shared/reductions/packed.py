@@ -1,5 +1,5 @@
-"""Accumulators of several reductions, packed side by side: their parts, the merge of two such accumulators, and arrays
-that store them.
+"""Packed accumulators, in which several reductions are side by side: the parts of an accumulator, the merge of two
+accumulators, and arrays that store accumulators.
 """
 
 from __future__ import annotations

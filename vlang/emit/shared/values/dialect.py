@@ -24,7 +24,8 @@ NONE = (1 << 32) - 1  # the id stored for the vertex `none`
 def stored_as(type_: Type) -> str:
     """Return the name of the type with which arrays and slots store values of a type.
 
-    A bool is stored as a byte, an f16 as its 16 bits, a vector as its components, a set of vertices as its size.
+    A bool is stored as a byte, and an f16 as 16 bits. A vector is stored as its components, and a set of vertices as
+    its size.
     """
     if isinstance(type_, Vector):
         type_ = type_.item
@@ -90,7 +91,7 @@ class Entry:
     Attributes:
         kind: "pointer" (to an array of `dtype`) or "value".
         dtype: The stored type.
-        name: Its identifier in the environment.
+        name: The identifier of the value in the environment.
         number: The number of its slot.
     """
 
@@ -102,7 +103,8 @@ class Entry:
 
 @dataclass(frozen=True)
 class Function:
-    """A generated function. The name of the function determines its parameters and the skeletons that call it.
+    """A generated function. The name of a function determines the parameters of the function and the skeletons that
+    call it.
 
     Attributes:
         name: the name by which skeletons call it.

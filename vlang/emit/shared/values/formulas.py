@@ -1,8 +1,8 @@
 """Code of IR expressions: straight-line code, in which each line names one value.
 
-Every subexpression is evaluated, even if a conditional does not choose it. This is correct, because expressions have no
-effects and no operation traps. Therefore the code needs no branches, equal subexpressions are computed once, and the
-same code serves every target, in the syntax of its Dialect.
+Every subexpression is evaluated, even if a conditional does not choose it, because expressions have no effects and no
+operation traps. Therefore the code has no branches, and computes equal subexpressions once. Every target uses the same
+code, in the syntax of its Dialect.
 """
 
 from __future__ import annotations
@@ -118,7 +118,8 @@ class Writer(ComponentWriter):
         return result
 
     def items(self, expr: f.Expr) -> tuple[str, ...]:
-        """Write the code of an expression. Return one name for a scalar, or one name per item for a tuple or vector."""
+        """Write the code of an expression. Return one name for a scalar, or a name for each item of a tuple or vector.
+        """
         known = self._known.get(expr)
         if known is None:
             texts = self._write(expr)
@@ -187,7 +188,7 @@ class Writer(ComponentWriter):
                      for t, a, b in zip(scalars_of(expr.type), now, self.place.last_sent(expr)))
 
     def _anywhere(self, expr: f.Field | f.Degree, of: f.Expr) -> tuple[str, ...]:
-        """Write a read of a field or degree of an arbitrary vertex. It gives zeros if the vertex is `none`."""
+        """Write a read of a field or degree of an arbitrary vertex; the value is zero if the vertex is `none`."""
         vertex = self.value(of)
         there = self.name(f"{vertex} != {self.d.constant(None, VERTEX)}")
         index = self.name(self.place.index(self.name(self.d.select(there, vertex, "u32(0)"))))

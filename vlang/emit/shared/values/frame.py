@@ -32,8 +32,8 @@ class Frame:
         scalars: The stored type of each graph-level value.
         arrays: The arrays that are not fields.
         vertices: The graph-level values of type vertex.
-        renumbered: Whether vertices are not stored in the order of their numbers, so that the number of a vertex is not
-            its index.
+        renumbered: Whether the index of a vertex differs from its number, because the graph stores vertices in another
+            order.
         scattered: The arrays over vertices that some function reads or writes at a vertex other than its own vertex.
         far: The arrays that some function reads at a vertex that is neither its own vertex nor a neighbour, and the
             arrays of whole neighbour lists. Each array is stored with the line of the first such access.

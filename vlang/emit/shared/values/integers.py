@@ -141,9 +141,7 @@ def _fits(a: Range, b: Range, type_: Type) -> bool:
 
 
 def _plain(writer: Writer, sign: str, type_: Scalar, a: str, b: str, finite: tuple[bool, bool]) -> str:
-    """Return code of a sum or difference that fits the type for finite operands. If an operand is infinite, it is the
-    result.
-    """
+    """Return code of a sum or difference that fits the type for finite operands. An infinite operand is the result."""
     d, text = writer.d, writer.d.arithmetic(sign, type_, a, b)
     high, low = writer.bounds(type_)
     if not finite[1]:

@@ -218,15 +218,15 @@ def _bit(writer: Writer, expr: f.Op) -> str:
 
 
 def _random(writer: Writer, expr: f.Op) -> str:
-    """Write a random number: the top 24 bits of the hash of seed and key, divided by 2^24. It is exact in every float
-    type.
+    """Write a random number: the top 24 bits of the hash of seed and key, divided by 2^24, which is exact in every
+    float type.
     """
     bits = writer.name(writer.d.convert(expr.type, f"u32({writer.mixed(expr)} >> u64(40))"))
     return writer.d.arithmetic("*", expr.type, bits, writer.d.constant(2.0**-24, expr.type))
 
 
 def _waiting(writer: Writer, expr: f.Op) -> str:
-    """Write the exponentially distributed time of an event at the rate `weight`, computed from a hash. It has the same
+    """Write the exponentially distributed time of an event at the rate `weight`, computed from a hash, with the same
     bits on every target.
     """
     bits, weight = _args(writer, expr)

@@ -94,8 +94,8 @@ def _product(writer: Writer, expr: f.Op) -> tuple[str, ...] | None:
 
 
 def _factors(expr: f.Op) -> tuple[f.Op, f.Expr] | None:
-    """Return the first row of a large matrix, and a vector, if a list of inner products may be their matrix-vector
-    product; else None.
+    """Return the operands of a matrix-vector product that a list of inner products may be: the first row of a large
+    matrix, and a vector. Return None for other lists.
     """
     first = expr.args[0]
     if not (isinstance(first, f.Op) and first.op == "dot" and isinstance(first.args[0], f.Op)):

@@ -69,7 +69,8 @@ def loaded(texts: Sequence[str]) -> tuple[str, str] | None:
 
 
 def whole(texts: Sequence[str]) -> str:
-    """Return the code of a vector with these components. If all components are equal, it is the name of one component.
+    """Return the code of a vector with these components. If all components are equal, the code is the name of one
+    component.
     """
     if all(text == texts[0] for text in texts):
         return texts[0]
@@ -88,8 +89,7 @@ def joined(texts: Sequence[str]) -> str:
 
 
 def _runs(texts: Sequence[str]) -> list[str]:
-    """Return the code of vectors and scalars that have these components side by side; their number is as small as
-    possible.
+    """Return the code of the smallest possible number of vectors and scalars that have these components side by side.
     """
     found: list[str] = []
     at = 0
