@@ -31,7 +31,9 @@ __all__ = ["ClusterMachine", "turned_plan"]
 
 
 def turned_plan(plan: Plan) -> Plan:
-    """The plan for one rank: passes notify along transposed rows of the rank, in place of rows of the whole graph."""
+    """Return the plan for one rank: passes notify along transposed rows of the rank, in place of rows of the whole
+    graph.
+    """
     return replace(plan, steps=tuple(map(_turned, plan.steps)))
 
 
@@ -70,11 +72,11 @@ class ClusterMachine(CpuMachine):
         return CLUSTER_WAYS
 
     def pointers(self, graph: Graph) -> int:
-        """All vertices of the whole graph can point to vertices of this rank."""
+        """Return all vertices of the whole graph can point to vertices of this rank."""
         return self.numbers.ranges.n
 
     def source(self, graph: Graph, page_size: int, ring: Ring | None) -> PageSource:
-        """The edges of the rank, cut into pages."""
+        """Return the edges of the rank, cut into pages."""
         assert isinstance(graph, LocalGraph)
         return LocalPages(graph, page_size)
 
@@ -97,16 +99,16 @@ class ClusterMachine(CpuMachine):
         np.copyto(self.state.arrays[slot], self.numbers.local(np.ascontiguousarray(array)))
 
     def array(self, slot: str) -> NDArray[Any]:
-        """The values of a vertex array for the whole graph, collected from all ranks."""
+        """Return the values of a vertex array for the whole graph, collected from all ranks."""
         return gathered_whole(self.transport, self.numbers.own(self.state.arrays[slot]), slot)
 
     def others(self, slot: str, value: int) -> int:
-        """The number of entries that differ from `value` in a vertex array, counted over all ranks."""
+        """Return the number of entries that differ from `value` in a vertex array, counted over all ranks."""
         own = self.numbers.own(self.state.arrays[slot])
         return summed(self.transport, [int(np.count_nonzero(own != value))], slot)[0]
 
     def values(self) -> Values:
-        """The values of the output fields of the whole graph, and of the globals."""
+        """Return the values of the output fields of the whole graph, and of the globals."""
         outputs = [spec.name for spec in self._plan.fields if spec.output]
         return Values({name: self.array(f"field:{name}") for name in outputs},
                       {name: self.state.scalar(name) for name, _ in self._plan.globals})
@@ -160,7 +162,8 @@ class ClusterMachine(CpuMachine):
         return super().loop(spec, bound, start)
 
     def _own_flags(self, flags: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """The flags of the local vertices. Mirrors have flag 0, because their flags arrive with the next exchange.
+        """Return the flags of the local vertices. Mirrors have flag 0, because their flags arrive with the next
+        exchange.
 
         `flags` has the flags of the owned vertices.
         """
@@ -170,7 +173,7 @@ class ClusterMachine(CpuMachine):
 
     # ------------------------------------------------------------------------------------------- checkpoints
     def share(self, slot: str) -> NDArray[Any]:
-        """The values of a vertex array for the vertices that this rank owns."""
+        """Return the values of a vertex array for the vertices that this rank owns."""
         return self.numbers.own(self.state.arrays[slot])
 
     def put(self, slot: str, array: NDArray[Any]) -> None:
@@ -179,7 +182,7 @@ class ClusterMachine(CpuMachine):
         np.copyto(self.share(slot), array)
 
     def copies(self, kept: object) -> Sequence[NDArray[Any]]:
-        """The values of the owned vertices in a copy that `keep` returned."""
+        """Return the values of the owned vertices in a copy that `keep` returned."""
         return [self.numbers.own(copy) for copy in super().copies(kept)]
 
     def begin_sweep(self, spec: SweepSpec) -> RankSweep:

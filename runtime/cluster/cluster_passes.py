@@ -41,7 +41,7 @@ class RankFreedoms(Freedoms):
         self._beside = beside
 
     def cpu(self, threads: int | None) -> Cpu:
-        """A `Cpu` with an equal share of the processors, unless an option sets the number of threads."""
+        """Return a `Cpu` with an equal share of the processors, unless an option sets the number of threads."""
         return Cpu(threads or max(1, available_threads() // self._beside))
 
     def levels_together(self) -> bool:
@@ -57,7 +57,7 @@ class LocalPages(InMemory):
         self._owned = graph.numbers.low, graph.numbers.high
 
     def pages(self, kind: str) -> Pages:
-        """The pages of an adjacency direction."""
+        """Return the pages of an adjacency direction."""
         if kind not in self._known:
             made = super().pages(kind)
             if not kind.startswith(RECEIVERS):
@@ -120,7 +120,7 @@ class ClusterPasses(Passes):
 
     # ------------------------------------------------------------------------------------------------ the exchange
     def _near(self, stage: StageSpec) -> list[str]:
-        """The arrays that a pass reads at mirrors, and whose mirrors may be out of date."""
+        """Return the arrays that a pass reads at mirrors, and whose mirrors may be out of date."""
         if stage.pointer:
             return []  # such a pass reads guests
         return [slot for slot in stage.near if slot not in self._fresh and not slot.startswith("degree:")]
@@ -273,7 +273,7 @@ class ClusterPasses(Passes):
                 self._launch(fold.kernel, self._by_block[:1], 1, BLOCK)
 
     def _read_by(self, folds: Sequence[Fold]) -> list[str]:
-        """The arrays over vertices that reductions read, excluding degrees."""
+        """Return the arrays over vertices that reductions read, excluding degrees."""
         arrays = {spec.slot for spec in self.state.plan.arrays if spec.length == "vertices"}
         read = dict.fromkeys(slot for fold in folds for slot in fold.arrays)
         return [slot for slot in read if (field_of(slot) is not None or slot in arrays) and slot in self.state.arrays]

@@ -51,7 +51,7 @@ CLUSTER_WAYS: list[CpuWay] = [RankComponents(), RankPriority(), RankReach(), Ran
 
 
 def said_on_ranks(loop: LoopSpec) -> list[str]:
-    """A line for a loop that runs differently on several ranks than in one process; no lines for other loops."""
+    """Return a line for a loop that runs differently on several ranks than in one process; no lines for other loops."""
     if loop.nested or loop.copied is not None:
         return []
     ways = {way for stage in loop.stages for way in stage.ways}

@@ -68,7 +68,7 @@ class Exchange:
         self, rank: int, arrays: dict[str, list[NDArray[Any]]], known: dict[str, bool], pads: Sequence[str],
         flags: NDArray[np.uint8] | None,
     ) -> list[Buffer]:
-        """The parts of the message to a rank; see `update`."""
+        """Return the parts of the message to a rank; see `update`."""
         places, parts = self.numbers.wanted[rank], []
         for slot, (array, *_) in arrays.items():
             parts += value_part(array, places, self._size(array), self._sent[slot][rank], known[slot])
@@ -100,7 +100,8 @@ class Exchange:
                 reader.whole(self._slice(slot, low - shift, high - shift))
 
     def _shared(self, vertices: tuple[int, int], owner: int) -> tuple[int, int]:
-        """The intersection of a vertex range and the vertices of a rank, as (low, high); empty if low >= high."""
+        """Return the intersection of a vertex range and the vertices of a rank, as (low, high); empty if low >= high.
+        """
         first, last = self.numbers.ranges.of(owner)
         return max(vertices[0], first), min(vertices[1], last)
 
@@ -110,14 +111,15 @@ class Exchange:
         return array[low * width : high * width]
 
     def _arrays(self, slot: str) -> list[NDArray[Any]]:
-        """The array of a slot and, if the slot has two buffers, the second buffer."""
+        """Return the array of a slot and, if the slot has two buffers, the second buffer."""
         kind, _, name = slot.partition(":")
         twin = self._state.arrays.get(f"{_TWINS.get(kind, '')}:{name}")
         array = self._state.arrays[slot]
         return [array] if twin is None or len(twin) != len(array) else [array, twin]
 
     def _is_known(self, slot: str, arrays: Sequence[NDArray[Any]]) -> bool:
-        """Whether the mirrors of some arrays still have the values that were sent last. Records that an update follows.
+        """Return whether the mirrors of some arrays still have the values that were sent last. Records that an update
+        follows.
         """
         now = frozenset(array.ctypes.data for array in arrays)
         before = self._known.get(slot)
@@ -128,5 +130,5 @@ class Exchange:
         return before == now and not slot.startswith("start")  # start:F is copied from field:F, mirrors and all
 
     def _size(self, array: NDArray[Any]) -> int:
-        """The bytes of the value of a vertex."""
+        """Return the bytes of the value of a vertex."""
         return array.nbytes // max(1, self.numbers.n)

@@ -65,13 +65,16 @@ class LocalNumbers:
         return self.high + len(self.mirrors) - self.lower
 
     def mirrors_of(self, rank: int) -> tuple[int, int]:
-        """The range of local numbers of the vertices that another rank owns: the first number, and the last plus 1."""
+        """Return the range of local numbers of the vertices that another rank owns: the first number, and the last plus
+        1.
+        """
         first, last = self.starts[rank : rank + 2].tolist()
         shift = 0 if rank < self.rank else self.high - self.lower
         return first + shift, last + shift
 
     def own(self, array: NDArray[Any]) -> NDArray[Any]:
-        """A view of the entries of the owned vertices, in an array [n k] with k entries for each local vertex."""
+        """Return a view of the entries of the owned vertices, in an array [n k] with k entries for each local vertex.
+        """
         width = len(array) // self.n if self.n else 1
         return array[self.low * width : self.high * width]
 
@@ -87,7 +90,7 @@ class LocalNumbers:
         return found.reshape(-1)
 
     def translate(self, vertices: NDArray[Any], table: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """The local numbers of some vertices that are owned or mirrored, given by their numbers in the graph.
+        """Return the local numbers of some vertices that are owned or mirrored, given by their numbers in the graph.
 
         `table`, uint32[n of the graph], is overwritten. The table is not used, and may be empty, if the numbers are
         wide.
@@ -140,7 +143,7 @@ def number_all(ranges: Ranges, mirrors: Sequence[NDArray[Any]]) -> list[LocalNum
 
 
 def mirrors_of(ranges: Ranges, rank: int, neighbours: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """The neighbours that other ranks own, in increasing order.
+    """Return the neighbours that other ranks own, in increasing order.
 
     Args:
         neighbours: see `number_vertices`.
@@ -158,13 +161,13 @@ def mirrors_of(ranges: Ranges, rank: int, neighbours: Sequence[NDArray[Any]]) ->
 
 
 def _by_owner(ranges: Ranges, mirrors: NDArray[Any]) -> list[NDArray[Any]]:
-    """The mirrors that each rank owns."""
+    """Return the mirrors that each rank owns."""
     starts = np.searchsorted(mirrors, ranges.cuts)
     return [mirrors[starts[r] : starts[r + 1]] for r in range(ranges.size)]
 
 
 def _numbers(ranges: Ranges, rank: int, mirrors: NDArray[Any], asked: Sequence[NDArray[Any]]) -> LocalNumbers:
-    """The local numbers of the vertices of a rank.
+    """Return the local numbers of the vertices of a rank.
 
     Args:
         ranges: the ranges of all ranks.
@@ -179,5 +182,5 @@ def _numbers(ranges: Ranges, rank: int, mirrors: NDArray[Any], asked: Sequence[N
 
 
 def _first_owned(lower: int, ranges: Ranges, rank: int) -> int:
-    """The local number of the first owned vertex of a rank that has mirrors of `lower` lower vertices."""
+    """Return the local number of the first owned vertex of a rank that has mirrors of `lower` lower vertices."""
     return -(-lower // BLOCK) * BLOCK + ranges.pads(rank)

@@ -58,23 +58,23 @@ class Ranges:
         return len(self.bounds) - 1
 
     def of(self, rank: int) -> tuple[int, int]:
-        """The range of vertices of a rank: its first vertex, and its last vertex plus 1."""
+        """Return the range of vertices of a rank: its first vertex, and its last vertex plus 1."""
         first, last = self.bounds[rank : rank + 2].tolist()
         return first, last
 
     def pads(self, rank: int) -> int:
-        """The number of pads of a rank."""
+        """Return the number of pads of a rank."""
         return self.of(rank)[0] % BLOCK
 
     def blocks(self, rank: int) -> tuple[int, int]:
-        """The range of blocks that a rank reduces: the first block, and the last block plus 1."""
+        """Return the range of blocks that a rank reduces: the first block, and the last block plus 1."""
         first, last = self.of(rank)
         if first == last:
             return first // BLOCK, first // BLOCK
         return first // BLOCK, -(-last // BLOCK) if last == self.n else last // BLOCK
 
     def padded(self, rank: int) -> tuple[int, int]:
-        """The vertices of other ranks that a rank needs to reduce its first block; (0, 0) if there are none."""
+        """Return the vertices of other ranks that a rank needs to reduce its first block; (0, 0) if there are none."""
         first, last = self.of(rank)
         low, high = self.blocks(rank)
         return (first - first % BLOCK, first) if last > first and high > low and first % BLOCK else (0, 0)

@@ -20,7 +20,7 @@ class RankSweep(ListedSweep):
     """A sweep over the levels that have vertices on any rank; a `vlang.runtime.engine.machine.Sweep`."""
 
     def found(self, values: NDArray[Any], chosen: NDArray[np.bool_], last: LastLevels | None) -> LastLevels:
-        """The levels of the values that occur on any rank. Each level lists only vertices of this rank."""
+        """Return the levels of the values that occur on any rank. Each level lists only vertices of this rank."""
         passes = self._passes
         assert isinstance(passes, ClusterPasses)
         chosen = chosen.copy()

@@ -45,7 +45,7 @@ class LoopTraffic:
 
 
 def rank_traffic(plan: Plan, graph: Graph, size: int) -> list[LoopTraffic]:
-    """The traffic of every loop of a plan on `size` ranks. The function reads the edges of the graph once."""
+    """Return the traffic of every loop of a plan on `size` ranks. The function reads the edges of the graph once."""
     kinds = pulled_kinds(plan, graph.directed)
     ranges = cut_ranges(work_of(graph, kinds, row_work(plan)), size)
     counts = np.concatenate([_mirror_counts(graph, kinds, ranges, rank) for rank in range(size)])
@@ -53,13 +53,13 @@ def rank_traffic(plan: Plan, graph: Graph, size: int) -> list[LoopTraffic]:
 
 
 def _mirror_counts(graph: Graph, kinds: Sequence[str], ranges: Ranges, rank: int) -> NDArray[np.int64]:
-    """The number of mirrors on a rank, int64[ranks]: entry r counts the vertices that rank r owns."""
+    """Return the number of mirrors on a rank, int64[ranks]: entry r counts the vertices that rank r owns."""
     near = [rows_of(graph, kind, (), *ranges.of(rank)).targets for kind in kinds]
     return np.diff(np.searchsorted(mirrors_of(ranges, rank, near), ranges.bounds))
 
 
 def _of_loop(plan: Plan, loop: LoopSpec, ranges: Ranges, mirrors: NDArray[np.int64]) -> LoopTraffic:
-    """The traffic of a loop; `mirrors` has the number of mirrors for each pair of ranks that exchange values."""
+    """Return the traffic of a loop; `mirrors` has the number of mirrors for each pair of ranks that exchange values."""
     widths = _widths(plan, "vertices")
     peers, values, rest = ranges.size - 1, 0, 0
     for stage in _passes(loop.steps):
@@ -75,14 +75,14 @@ def _of_loop(plan: Plan, loop: LoopSpec, ranges: Ranges, mirrors: NDArray[np.int
 
 
 def _merged(plan: Plan, fold: Fold, ranges: Ranges) -> int:
-    """The bytes of the partial results of a reduction, which every rank sends to all others."""
+    """Return the bytes of the partial results of a reduction, which every rank sends to all others."""
     parts = _widths(plan, "blocks")
     blocks = sum(high - low for low, high in map(ranges.blocks, range(ranges.size)))
     return blocks * (ranges.size - 1) * sum(parts.get(slot, 0) for slot in fold.arrays)
 
 
 def _padded(folds: Sequence[Fold], widths: dict[str, int], ranges: Ranges) -> int:
-    """The bytes of the values of pads that reductions read, and that the owners of the pads send."""
+    """Return the bytes of the values of pads that reductions read, and that the owners of the pads send."""
     read = {slot for fold in folds for slot in fold.arrays if slot in widths}
     counts = []
     for rank in range(ranges.size):
@@ -107,6 +107,6 @@ def _passes(steps: Sequence[Step]) -> Iterator[StageSpec]:
 
 
 def _folds(loop: LoopSpec) -> list[Fold]:
-    """The reductions of a superstep."""
+    """Return the reductions of a superstep."""
     scalars = [*(step for step in loop.steps if isinstance(step, ScalarSpec)), loop.until]
     return [spec.fold for spec in scalars if spec is not None and spec.fold is not None]

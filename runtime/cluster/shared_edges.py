@@ -45,7 +45,7 @@ class Listed:
         return self.src.nbytes + self.dst.nbytes + sum(values.nbytes for values in self.columns.values())
 
     def entries(self, kind: str, first: int, last: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """The rows and the neighbours of the entries of the edges first..last-1, and the places of these edges.
+        """Return the rows and the neighbours of the entries of the edges first..last-1, and the places of these edges.
 
         The entries are in the order of the edges.
 
@@ -110,7 +110,7 @@ class SharedEdges:
         return found
 
     def _counted(self, kind: str, transport: Transport) -> NDArray[np.uint32]:
-        """The lengths of all rows of a kind, summed over the shares of all ranks."""
+        """Return the lengths of all rows of a kind, summed over the shares of all ranks."""
         mine = np.zeros(self.n, np.uint32)
         for first in range(0, len(self.listed.src), _ROUND):
             rows, _, _ = self.listed.entries(kind, first, first + _ROUND)
@@ -128,7 +128,7 @@ class SharedEdges:
     def entries(
         self, kind: str, names: Sequence[str], ranges: Ranges, transport: Transport
     ) -> tuple[NDArray[np.uint32], NDArray[Any], dict[str, NDArray[Any]]]:
-        """The entries of the rows that this rank owns, from the shares of all ranks, in the order of the edges.
+        """Return the entries of the rows that this rank owns, from the shares of all ranks, in the order of the edges.
 
         All ranks call this method together. Returns the rows, counted from the first row
         of this rank, the numbers of the neighbours, and columns.
@@ -157,7 +157,7 @@ class SharedEdges:
         return whole[0], whole[1], dict(zip(names, whole[2:]))
 
     def _places(self, vertices: NDArray[Any]) -> NDArray[np.int64]:
-        """The places of vertices in the graph, from 0, given by their numbers."""
+        """Return the places of vertices in the graph, from 0, given by their numbers."""
         found: NDArray[np.int64] = (vertices - vertices.dtype.type(self.base)).astype(np.int64)
         return found
 
@@ -170,8 +170,8 @@ class SharedEdges:
 
 
 def _by_owner(arrays: Sequence[NDArray[Any]], ranges: Ranges) -> list[list[NDArray[Any]]]:
-    """The entries of the rows of each rank, in the order of the entries; the first array has the rows, counted from the
-    first row of the rank.
+    """Return the entries of the rows of each rank, in the order of the entries; the first array has the rows, counted
+    from the first row of the rank.
     """
     owners = ranges.owners(arrays[0]).astype(np.uint16)
     arrays = [(arrays[0] - ranges.bounds[owners]).astype(np.uint32), *arrays[1:]]
@@ -182,7 +182,7 @@ def _by_owner(arrays: Sequence[NDArray[Any]], ranges: Ranges) -> list[list[NDArr
 
 
 def _cut(raw: Buffer, dtypes: Iterable[np.dtype[Any]]) -> list[NDArray[Any]]:
-    """The arrays of a message: arrays of the same length, one after the other."""
+    """Return the arrays of a message: arrays of the same length, one after the other."""
     dtypes = list(dtypes)
     count, at, found = len(raw) // sum(dtype.itemsize for dtype in dtypes), 0, []
     for dtype in dtypes:
@@ -194,7 +194,7 @@ def _cut(raw: Buffer, dtypes: Iterable[np.dtype[Any]]) -> list[NDArray[Any]]:
 def shared_rows(
     shared: SharedEdges, kind: str, names: Sequence[str], ranges: Ranges, transport: Transport, threads: int
 ) -> Rows:
-    """The rows of the vertices that this rank owns, with global numbers; all ranks call this together.
+    """Return the rows of the vertices that this rank owns, with global numbers; all ranks call this together.
 
     All numbers are numbers in the graph (`Ranges.numbers`). Rows are sorted by neighbour, and parallel edges have the
     order of the source, as in one process. With kind "both" in-edges come before out-edges of the same neighbour.

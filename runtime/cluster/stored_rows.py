@@ -14,7 +14,7 @@ __all__ = ["stored_rows"]
 
 
 def stored_rows(stored: StoredEdges, kind: str, names: tuple[str, ...], first: int, last: int) -> Rows:
-    """The rows of the vertices from `first` to `last` - 1. Only the pages that contain these rows are read.
+    """Return the rows of the vertices from `first` to `last` - 1. Only the pages that contain these rows are read.
 
     Args:
         stored: the edges.

@@ -66,7 +66,7 @@ def place_on_gpu(plan: Plan, graph: Graph, options: Options) -> Placement:
     ids = held.ids
 
     def needs(kinds: Sequence[str]) -> tuple[int, int]:
-        """The bytes for vertices, and the least budget, with the tables of some directions."""
+        """Return the bytes for vertices, and the least budget, with the tables of some directions."""
         spare = max((stored.spare(kind) for kind in kinds), default=0)
         state = ids + len(kinds) * 8 * (n + 1) + kept + results + spare + staged + _SPARE + saved
         made = (_WHOLE if any(stage.structures for stage in plan.stages) else _MERGED if "both" in kinds else _MADE) * n
@@ -100,7 +100,7 @@ def place_on_gpu(plan: Plan, graph: Graph, options: Options) -> Placement:
 
 
 def _kinds(plan: Plan, graph: Graph, options: Options) -> list[str]:
-    """The stored adjacency directions that a plan may read."""
+    """Return the stored adjacency directions that a plan may read."""
     kinds = {stage.side for stage in plan.stages if stage.side is not None}
     for loop in plan.loops:
         for way in candidates(WAYS, loop, graph, options):
@@ -116,7 +116,7 @@ def _kept(plan: Plan, graph: Graph) -> int:
 
 
 def _results(plan: Plan, graph: Graph) -> int:
-    """The bytes in host memory for the results, for a copy of the results in the order of the ids, and for one
+    """Return the bytes in host memory for the results, for a copy of the results in the order of the ids, and for one
     temporary field.
     """
     outputs = sum(DTYPES[spec.dtype].itemsize * spec.width for spec in plan.fields if spec.output)
@@ -124,7 +124,7 @@ def _results(plan: Plan, graph: Graph) -> int:
 
 
 def _saved(plan: Plan, n: int) -> int:
-    """The bytes of the copy of the state from which a checkpoint is written."""
+    """Return the bytes of the copy of the state from which a checkpoint is written."""
     fields = {spec.name: DTYPES[spec.dtype].itemsize * spec.width for spec in plan.fields}
     arrays = {spec.slot: DTYPES[spec.dtype].itemsize * spec.width for spec in plan.arrays}
     sizes = [n * (arrays[slot] if slot in arrays else fields[slot.partition(":")[2]]) for slot in largest_slots(plan)]
@@ -132,7 +132,7 @@ def _saved(plan: Plan, n: int) -> int:
 
 
 def _in_memory(plan: Plan, graph: Graph, kinds: list[str]) -> int:
-    """The bytes of adjacencies in host memory, and of temporary arrays while the last adjacency is built."""
+    """Return the bytes of adjacencies in host memory, and of temporary arrays while the last adjacency is built."""
     shape, n = graph.shape(), graph.n
     columns = {column for stage in plan.stages for column in stage.columns}
     cast = sum(DTYPES[dtype].itemsize for name, dtype in columns

@@ -60,7 +60,7 @@ class RefinedExchange:
 
     @staticmethod
     def sizes(part: PartMachine) -> Mapping[str, int]:
-        """The sizes in bytes of outboxes and inboxes: packed values, bitmaps and sums for each GPU and array."""
+        """Return the sizes in bytes of outboxes and inboxes: packed values, bitmaps and sums for each GPU and array."""
         sizes: dict[str, int] = {}
         wanted = [len(places) for places in part.numbers.wanted]
         for rank in range(len(wanted)):
@@ -76,7 +76,7 @@ class RefinedExchange:
 
     @staticmethod
     def kernels(part: PartMachine) -> Iterable[Key]:
-        """The kernels that collect and place values."""
+        """Return the kernels that collect and place values."""
         types = {word_of(part.itemsize(slot))[0] for slot in part.mirrored}
         return {("count_bits", "", ()), ("sum_counts", "", ()), *((name, one, ()) for name in _TYPED for one in types)}
 
@@ -99,7 +99,7 @@ class RefinedExchange:
         self._known.discard(slot)
 
     def note(self) -> str:
-        """A sentence about the values that were sent so far."""
+        """Return a sentence about the values that were sent so far."""
         share = 100 * self._changed / max(1, self._mirrored)
         return f"{self._changed:,} of {self._mirrored:,} values of mirrored vertices had changed ({share:.1f} %)"
 

@@ -54,7 +54,7 @@ class GroupLoop:
         return ()
 
     def last(self) -> Done:
-        """The record of the last superstep, which has ended."""
+        """Return the record of the last superstep, which has ended."""
         return Done(self.stats.active, "pull", self._edges)
 
     def close(self) -> None:

@@ -17,7 +17,7 @@ _FEW = 1 << 20  # edges: about as many as a GPU traverses during an exchange
 
 
 def priority_of(key: int) -> float:
-    """The priority that an order key stands for, as `key_priority` in push.cuh computes it."""
+    """Return the priority that an order key stands for, as `key_priority` in push.cuh computes it."""
     bits = key & ~(1 << 63) if key >> 63 else ~key & (1 << 64) - 1
     found: float = struct.unpack("<d", struct.pack("<Q", bits))[0]
     return found

@@ -58,7 +58,7 @@ class HostExchange:
         """Do nothing, because all values of the mirrors are copied to the GPU each time."""
 
     def note(self) -> str:
-        """A sentence about the values that were sent so far."""
+        """Return a sentence about the values that were sent so far."""
         why = f" ({self._why})" if self._why else ""
         return f"rank {self._transport.rank} has sent {self.nbytes:,} bytes to other ranks, by its host{why}"
 
@@ -68,7 +68,7 @@ class HostExchange:
         return self._transport.sent
 
     def _message(self, slot: str, rank: int) -> list[Buffer]:
-        """The values of an array that a rank mirrors and that have changed since the last message."""
+        """Return the values of an array that a rank mirrors and that have changed since the last message."""
         part, size = self._part, self._part.itemsize(slot)
         count = len(part.numbers.wanted[rank])
         values = _words(count, size)
@@ -89,6 +89,6 @@ class HostExchange:
 
 
 def _words(count: int, size: int) -> NDArray[Any]:
-    """Zeros for `count` values of `size` bytes each, in words of the width that `words_of` chooses."""
+    """Return zeros for `count` values of `size` bytes each, in words of the width that `words_of` chooses."""
     bits = next(bits for bits in (64, 32, 16, 8) if 8 * size % bits == 0)
     return np.zeros(count * size * 8 // bits, f"u{bits // 8}")

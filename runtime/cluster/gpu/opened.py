@@ -35,7 +35,7 @@ class _Lengths:
         self._derived: dict[Any, Any] = {}
 
     def derived(self, key: Any, make: Callable[[], Any]) -> Any:
-        """The object that `make` has returned for a key."""
+        """Return the object that `make` has returned for a key."""
         if key not in self._derived:
             self._derived[key] = make()
         return self._derived[key]
@@ -49,7 +49,7 @@ class _Whole:
         self._found: dict[str, _Lengths] = {}
 
     def adjacency(self, kind: str) -> _Lengths:
-        """The rows of a direction."""
+        """Return the rows of a direction."""
         if kind not in self._found:
             self._found[kind] = _Lengths(self._graph.row_lengths(kind))
         return self._found[kind]

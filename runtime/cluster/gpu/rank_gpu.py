@@ -45,13 +45,13 @@ class RankGpuMachine(GroupMachine):
         self._stats: Stats | None = None  # the counts of the last pass over all ranks, once they are known
 
     def notes(self) -> tuple[str, ...]:
-        """A sentence about the exchange between the ranks so far."""
+        """Return a sentence about the exchange between the ranks so far."""
         asked = self._part.options.strategy
         other = () if asked != "p" else ("strategy: each rank has the state of its own vertices and their neighbours",)
         return (*self.alone(), *other, f"exchange {self._exchange.name}: {self._exchange.note()}",)
 
     def array(self, slot: str) -> NDArray[Any]:
-        """The values of a vertex array for the whole graph, collected from all ranks."""
+        """Return the values of a vertex array for the whole graph, collected from all ranks."""
         found = super().array(slot)
         ranges = self._part.numbers.ranges
         width = len(found) // max(1, ranges.n)
@@ -59,15 +59,15 @@ class RankGpuMachine(GroupMachine):
         return gathered_whole(self._transport, found[first * width : last * width], slot)
 
     def others(self, slot: str, value: int) -> int:
-        """The number of entries that differ from `value`, counted over all ranks."""
+        """Return the number of entries that differ from `value`, counted over all ranks."""
         return summed(self._transport, [super().others(slot, value)], slot)[0]
 
     def moved(self) -> Moved:
-        """The edges that the GPU of this rank has moved so far, and the bytes that the rank has sent."""
+        """Return the edges that the GPU of this rank has moved so far, and the bytes that the rank has sent."""
         return self._part.moved()._replace(bytes_between=self._between.nbytes)
 
     def counted(self) -> Stats:
-        """The counts of the last pass, summed over all ranks, after waiting for the end of the pass."""
+        """Return the counts of the last pass, summed over all ranks, after waiting for the end of the pass."""
         if self._stats is None:
             own = super().counted()
             self._stats = Stats(*summed(self._transport, [own.changed, own.active], "counts"))
@@ -103,7 +103,9 @@ class RankGpuMachine(GroupMachine):
 
     # ------------------------------------------------------------------------------------------- checkpoints
     def share(self, slot: str) -> Remote:
-        """The values of a vertex array for the vertices that this rank owns, which are copied when they are fetched."""
+        """Return the values of a vertex array for the vertices that this rank owns, which are copied when they are
+        fetched.
+        """
         part, (low, high) = self._part, self._part.span
         dtype, size = part.state.dtypes[slot], part.itemsize(slot)
 
@@ -147,7 +149,7 @@ class RankGpuMachine(GroupMachine):
                 at += len(piece)
 
     def _shared(self, rank: int, owner: int) -> tuple[int, int]:
-        """The pads of a rank that another rank owns, as (low, high); none if low >= high."""
+        """Return the pads of a rank that another rank owns, as (low, high); none if low >= high."""
         ranges = self._part.numbers.ranges
         (begin, end), (first, last) = ranges.padded(rank), ranges.of(owner)
         return (max(begin, first), min(end, last)) if rank != owner else (0, 0)

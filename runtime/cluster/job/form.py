@@ -26,14 +26,16 @@ def write_form(path: Path, about: Mapping[str, Any], arrays: Mapping[str, NDArra
 
 
 def read_form(path: Path) -> Form:
-    """The contents of the files that `write_form` has written."""
+    """Return the contents of the files that `write_form` has written."""
     about: dict[str, Any] = json.loads(path.with_suffix(".json").read_text())
     with np.load(path.with_suffix(".npz"), allow_pickle=False) as file:
         return about, {name: file[name] for name in file.files}
 
 
 def packed_form(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """The contents of the two files of `write_form` as bytes, preceded by the length of the first file in 8 bytes."""
+    """Return the contents of the two files of `write_form` as bytes, preceded by the length of the first file in 8
+    bytes.
+    """
     text, file = json.dumps(about).encode(), io.BytesIO()
     named: dict[str, Any] = dict(arrays)
     np.savez(file, **named)

@@ -23,7 +23,8 @@ _PREFIX, _LOCK = "vlang-ranks-", "lock"
 
 
 def shared_file(transport: Transport, name: str, write: Callable[[Path], None]) -> Path:
-    """The path of a page file that the lowest rank of each machine writes. All ranks call this function together.
+    """Return the path of a page file that the lowest rank of each machine writes. All ranks call this function
+    together.
 
     The file is removed when its writer ends. If the writer is killed, the next writer that the same user starts removes
     the file.
@@ -42,7 +43,7 @@ def shared_file(transport: Transport, name: str, write: Callable[[Path], None]) 
 
 
 def stamp_of(path: str) -> list[int] | None:
-    """The size of a file in bytes, and the time of its last change in ns; None if the file does not exist."""
+    """Return the size of a file in bytes, and the time of its last change in ns; None if the file does not exist."""
     try:
         found = os.stat(path)
     except OSError:

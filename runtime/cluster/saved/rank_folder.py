@@ -48,7 +48,7 @@ class RankFolder(StateFolder):
         self.shown = os.fspath(path)
 
     def generations(self) -> Sequence[Generation]:
-        """The generations that all ranks have written, newest first. All ranks call this method together.
+        """Return the generations that all ranks have written, newest first. All ranks call this method together.
 
         Raises CheckpointError if there are state files, but no valid generation. An incomplete first generation, which
         a killed job may leave, is no error.
@@ -70,7 +70,8 @@ class RankFolder(StateFolder):
         return found
 
     def _state(self, name: str, stamp: int, ranks: int) -> tuple[RankState | None, str]:
-        """The state files called `name` of all ranks; and the reason why they are not a valid generation, or ""."""
+        """Return the state files called `name` of all ranks; and the reason why they are not a valid generation, or "".
+        """
         files, at = [], ""
         try:
             for rank in range(ranks):
@@ -105,7 +106,7 @@ def _name(rank: int) -> str:
 
 
 def _listed(one: Generation) -> tuple[str, int, int, int]:
-    """The description of a generation of rank 0: its file name, its number, its stamp and its number of ranks.
+    """Return the description of a generation of rank 0: its file name, its number, its stamp and its number of ranks.
 
     The stamp of a damaged file does not matter, because every rank finds this file damaged before it compares stamps.
     """

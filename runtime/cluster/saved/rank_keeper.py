@@ -118,12 +118,12 @@ class RankKeeper(Keeper):
 
     # ------------------------------------------------------------------------------------------------- contents
     def _flags(self, loop: Loop | None) -> NDArray[np.uint8] | None:
-        """The flags of the owned vertices."""
+        """Return the flags of the owned vertices."""
         flags = super()._flags(loop)
         return None if flags is None else self.numbers.own(flags)
 
     def _header(self, folder: StateFolder, finished: bool) -> dict[str, Any]:
-        """The items of `Keeper._header`, and the part of the checkpoint that this rank writes."""
+        """Return the items of `Keeper._header`, and the part of the checkpoint that this rank writes."""
         first, last = self._files.owned
         part = {"rank": self.transport.rank, "ranks": self.transport.size, "first": first, "last": last,
                 "stamp": self._stamp}

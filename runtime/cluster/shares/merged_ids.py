@@ -15,7 +15,7 @@ __all__ = ["merged_ids"]
 
 
 def merged_ids(transport: Transport, mine: VertexIds) -> tuple[VertexIds, NDArray[np.uint32] | None] | None:
-    """The ids of all ranks in increasing order, and the new number of each vertex of this rank.
+    """Return the ids of all ranks in increasing order, and the new number of each vertex of this rank.
 
     All ranks call this function together, with ids that are all integers or all texts. The numbers, uint32[n], are None
     if they are unchanged. Returns None instead of ids and numbers if there are negative ids and ids above 2^63 - 1.

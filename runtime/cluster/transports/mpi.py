@@ -160,7 +160,7 @@ def _rounds(buffer: Buffer) -> list[Buffer]:
 
 
 def mpi_ranks(asked: int | str | None) -> Mpi:
-    """The transport of the MPI job of this process; a process without mpiexec is a job of one rank.
+    """Return the transport of the MPI job of this process; a process without mpiexec is a job of one rank.
 
     `asked` is the option `cluster`. Raises ClusterError if mpi4py is missing or MPI does not load. Raises BindError if
     `asked` is a number other than the number of ranks of the job.

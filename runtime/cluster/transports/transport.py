@@ -142,7 +142,7 @@ _HERE: ContextVar[Transport | None] = ContextVar("vlang_transport", default=None
 
 
 def here() -> Transport | None:
-    """The transport of the rank that this thread runs; None outside of a run on several ranks."""
+    """Return the transport of the rank that this thread runs; None outside of a run on several ranks."""
     return _HERE.get()
 
 

@@ -26,7 +26,7 @@ _PLACE = 504  # bytes of a place in a message, after the number of the exchange 
 
 
 def absent(waiting: Mapping[int, str], size: int, seconds: float, last: str = "") -> str:
-    """A sentence that names the ranks that wait and the ranks that are missing.
+    """Return a sentence that names the ranks that wait and the ranks that are missing.
 
     Args:
         waiting: the place in the run of each rank that waits.

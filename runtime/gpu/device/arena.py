@@ -17,7 +17,7 @@ class Source(Protocol):
     """The allocator from which an arena takes its blocks."""
 
     def malloc(self, nbytes: int) -> int | None:
-        """The address of new memory; None if the device has none left."""
+        """Return the address of new memory; None if the device has none left."""
 
     def release(self, pointer: int, size: int) -> None:
         """Return memory to the device once all queued work is done."""
@@ -151,7 +151,7 @@ def in_bytes(count: int) -> str:
 
 
 def budget_help(gpu_memory: int | None, free: int) -> str:
-    """Advice for a budget that is too small."""
+    """Return advice for a budget that is too small."""
     if gpu_memory is not None and gpu_memory < free:
         return f"; a larger gpu_memory helps (up to {in_bytes(free)} now), and so may a smaller page_size"
     return '; free memory on the GPU, take a smaller page_size, or run on the CPU (device="cpu")'

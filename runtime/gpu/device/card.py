@@ -46,7 +46,7 @@ class Lane:
         self.modules: OrderedDict[tuple[str, ...], tuple[int, Mapping[str, Any]]] = OrderedDict()
 
     def stream(self) -> int:
-        """An idle stream, or a new stream."""
+        """Return an idle stream, or a new stream."""
         return self.streams.pop() if self.streams else int(self._runtime.streamCreateWithFlags(_NON_BLOCKING))
 
     def forget(self) -> None:
@@ -90,7 +90,7 @@ class Card:
         self._reached: dict[int, bool] = {}  # by the number of another GPU, whether this one can read its memory
 
     def described(self) -> DeviceInfo:
-        """The properties of the GPU that the choice of kernels depends on; they never change."""
+        """Return the properties of the GPU that the choice of kernels depends on; they never change."""
         if self._described is None:
             self._described = self._describe()
         return self._described
@@ -194,7 +194,7 @@ class Card:
 
     # ------------------------------------------------------------------------ lanes
     def lane(self) -> Lane:
-        """An idle lane, or a new lane."""
+        """Return an idle lane, or a new lane."""
         with self._lock:
             return self._lanes.pop() if self._lanes else Lane(self.runtime, self.driver)
 
@@ -220,7 +220,7 @@ _lock = threading.Lock()
 
 
 def card_of(index: int) -> Card:
-    """The card of GPU number `index`.
+    """Return the card of GPU number `index`.
 
     Raises DeviceError if the GPU does not exist, or if a parent process has used a GPU.
     """

@@ -56,7 +56,9 @@ class CudaKernel:
         self._places: Any = (ctypes.c_void_p * 1)()
 
     def arguments(self, args: Sequence[int]) -> int:
-        """The address of the array of argument addresses; the driver copies the arguments during the launch call."""
+        """Return the address of the array of argument addresses; the driver copies the arguments during the launch
+        call.
+        """
         if len(args) != len(self._words):
             self._words = (ctypes.c_uint64 * len(args))()
             start = ctypes.addressof(self._words)
@@ -146,6 +148,6 @@ class Owner:
 
 
 def handle_of(stream: Stream) -> int:
-    """The handle of a stream."""
+    """Return the handle of a stream."""
     assert isinstance(stream, CudaStream)
     return stream.handle

@@ -67,7 +67,7 @@ class Shelf:
             return self._idle()
 
     def new_run(self) -> int:
-        """The number of a new run."""
+        """Return the number of a new run."""
         return next(self._runs)
 
     def take(self, run: int, owner: int, key: Hashable) -> Item | None:
@@ -130,7 +130,7 @@ class Shelf:
                     self._unlist([key])
 
     def copies(self, owner: int) -> list[DeviceCopy]:
-        """The items of a graph."""
+        """Return the items of a graph."""
         with self._lock:
             return [DeviceCopy(self._device, item.what, item.nbytes, bool(item.users))
                     for key, item in self._items.items() if key[0] == owner]

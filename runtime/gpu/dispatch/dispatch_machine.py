@@ -40,7 +40,7 @@ class DispatchMachine(GpuMachine):
         return self._dispatched
 
     def _target(self, stage: StageSpec, name: str) -> int:
-        """The device address of the array to which a pass writes a field."""
+        """Return the device address of the array to which a pass writes a field."""
         two = name in stage.swaps and stage.name not in self._in_place
         return self.pointer(f"next:{name}" if two else f"field:{name}")
 

@@ -118,7 +118,7 @@ FOLD_BYTES = 1024  # space for the accumulators of one reduction over vertices
 
 @cache
 def entry(template: str, struct: str = "", *constants: int) -> tuple[str, str]:
-    """The name and the text of an entry point.
+    """Return the name and the text of an entry point.
 
     Args:
         template: a key of SIGNATURES or SPARSE_SIGNATURES; if `struct` is "", a key of PREPARATIONS or
@@ -139,12 +139,12 @@ def entry(template: str, struct: str = "", *constants: int) -> tuple[str, str]:
 
 
 def row_block_count(edges: int, vertices: int) -> int:
-    """The number of row blocks of pull_stream in a page. A row block covers WINDOW edges and rows."""
+    """Return the number of row blocks of pull_stream in a page. A row block covers WINDOW edges and rows."""
     return -(-(edges + vertices) // WINDOW)
 
 
 def cell_count(vertices: int, replicas: int) -> int:
-    """The number of cells in shared memory for a shard with R replicas.
+    """Return the number of cells in shared memory for a shard with R replicas.
 
     The number is rounded up to a multiple of 16, so that each component of a cell is aligned.
     """
@@ -152,7 +152,7 @@ def cell_count(vertices: int, replicas: int) -> int:
 
 
 def shared_bytes(template: str, gpu: GpuStage | None = None, threads: int = THREADS, cells: int = 0) -> int:
-    """The bytes of dynamic shared memory that a launch of a template needs.
+    """Return the bytes of dynamic shared memory that a launch of a template needs.
 
     Args:
         template: a key of SIGNATURES.
@@ -189,7 +189,8 @@ def shared_bytes(template: str, gpu: GpuStage | None = None, threads: int = THRE
 
 
 def _stream_bytes(gpu: GpuStage) -> int:
-    """The bytes of shared memory of `pull_stream`: rows that warps reduce, their results, staged items, and row starts.
+    """Return the bytes of shared memory of `pull_stream`: rows that warps reduce, their results, staged items, and row
+    starts.
     """
     staged = WINDOW + LONGEST_STAGED
     listed = staged // SHORTEST_SHARED

@@ -48,7 +48,7 @@ DEFAULTS: Mapping[str, Constants] = {
 
 
 def class_of(stage: GpuStage) -> str:
-    """The class of a stage's operations on shared memory: "native", "loop32" or "loop64" (compare-and-swap)."""
+    """Return the class of a stage's operations on shared memory: "native", "loop32" or "loop64" (compare-and-swap)."""
     if stage.native:
         return "native"
     return "loop32" if stage.cell <= 4 else "loop64"
@@ -66,7 +66,7 @@ _POWERS = {str(1 << i): 1 << i for i in range(MOST.bit_length())}
 
 
 def room_of(asked: str | int, shared: int, cell: int) -> int:
-    """The bytes of shared memory that the cells of a shard may use.
+    """Return the bytes of shared memory that the cells of a shard may use.
 
     Args:
         asked: a result of `check_replication`.
@@ -80,7 +80,7 @@ def room_of(asked: str | int, shared: int, cell: int) -> int:
 def shard_vertices(
     asked: str | int, density: float, cell: int, shared: int, constants: Constants = DEFAULTS["native"]
 ) -> int:
-    """The number of vertices of a shard: at least 1, and a multiple of 32 if more than 32 fit.
+    """Return the number of vertices of a shard: at least 1, and a multiple of 32 if more than 32 fit.
 
     Args:
         asked: a result of `check_replication`.
@@ -100,7 +100,7 @@ def replicas_of(
     vertices: NDArray[np.int64], edges: NDArray[np.int64], asked: str | int, cell: int, shared: int,
     constants: Constants = DEFAULTS["native"],
 ) -> NDArray[np.uint8]:
-    """The replication factor R of every shard, uint8. A shard without edges or vertices has R = 1.
+    """Return the replication factor R of every shard, uint8. A shard without edges or vertices has R = 1.
 
     R is halved until the copies of a shard fit into the shared memory of a block.
 

@@ -67,7 +67,8 @@ def whole_rows(side: _Side) -> Rows:
 
 
 def page_rows(side: _Side, lows: NDArray[np.int64]) -> list[Rows]:
-    """The rows of each page of an adjacency direction, measured once. Page p has the rows lows[p] to lows[p + 1] - 1.
+    """Return the rows of each page of an adjacency direction, measured once. Page p has the rows lows[p] to lows[p + 1]
+    - 1.
     """
     if len(lows) == 2 and int(lows[0]) == 0 and int(lows[1]) == len(side.offsets) - 1:
         return [whole_rows(side)]

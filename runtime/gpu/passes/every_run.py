@@ -10,7 +10,7 @@ __all__ = ["every_run"]
 
 
 def every_run(plan: Plan, folding: Sequence[str]) -> list[tuple[str, str, tuple[int, ...]]]:
-    """The kernels that every run of a plan launches; `folding` are the kernels of a reduction over vertices."""
+    """Return the kernels that every run of a plan launches; `folding` are the kernels of a reduction over vertices."""
     wanted: list[tuple[str, str, tuple[int, ...]]] = []
     for stage in plan.stages:
         assert stage.gpu is not None

@@ -47,15 +47,16 @@ class Arena:
 
     @staticmethod
     def bytes(sizes: Mapping[str, int]) -> int:
-        """The size of the allocation in bytes."""
+        """Return the size of the allocation in bytes."""
         return max(_ALIGNED, sum(map(_rounded, sizes.values())))
 
     def __getitem__(self, name: str) -> int:
-        """The device address of a piece; 0 if there is no piece with this name."""
+        """Return the device address of a piece; 0 if there is no piece with this name."""
         return self._buffer.pointer + self._at[name] if name in self._at else 0
 
     def end(self, name: str) -> int:
-        """The device address at which the next piece begins; pieces follow each other in the order of the sizes."""
+        """Return the device address at which the next piece begins; pieces follow each other in the order of the sizes.
+        """
         return self[name] + _rounded(self._sizes[name])
 
     def fill(self, name: str, byte: int = 0) -> None:
@@ -82,7 +83,7 @@ class Control:
 
     @staticmethod
     def bytes(rows: int) -> int:
-        """The size in bytes of the state and of `rows` records."""
+        """Return the size in bytes of the state and of `rows` records."""
         return 8 * (len(CONTROL) + 4 * rows)
 
     @property
@@ -114,7 +115,7 @@ class Control:
             self._device.upload(self.pointer - before.nbytes, np.concatenate((before, words)))
 
     def at(self, name: str) -> int:
-        """The device address of a word."""
+        """Return the device address of a word."""
         return self.pointer + 8 * CONTROL.index(name)
 
     def set(self, first: str, values: Sequence[int | float]) -> None:
@@ -131,7 +132,7 @@ class Control:
         self._device.fill(self.pointer + 8 * at, 8 * (end - at), 0)
 
     def fetch(self) -> NDArray[np.uint64]:
-        """The records of the last launch, uint64[done, 4]; waits until the launch has ended."""
+        """Return the records of the last launch, uint64[done, 4]; waits until the launch has ended."""
         self._device.download(self._words[: self._first], self.pointer)
         done = self["done"]
         end = len(CONTROL) + 4 * done

@@ -64,7 +64,7 @@ class GpuPointed:
             self._kept[field] = copy
 
     def lists(self, stage: StageSpec) -> Topology:
-        """The lists over which a pass pulls."""
+        """Return the lists over which a pass pulls."""
         return self._lists[pointer_of(stage.domain)]
 
     def _drop(self, field: str) -> None:

@@ -133,11 +133,11 @@ class GpuState:
         self.set_word(self.plan.slots[slot], value)
 
     def pointer(self, slot: str) -> int:
-        """The device address of an array."""
+        """Return the device address of an array."""
         return self.lent[slot] if slot in self.lent else self.buffers[slot].pointer
 
     def row_bytes(self, slot: str) -> int:
-        """The number of bytes per vertex in an array."""
+        """Return the number of bytes per vertex in an array."""
         return self.dtypes[slot].itemsize * self._widths[slot]
 
     def set_word(self, number: int, value: int) -> None:
@@ -218,14 +218,14 @@ class GpuState:
         self._force(self.plan.slots[f"scalar:{name}"], int(word[0]))
 
     def scalar(self, name: str) -> Any:
-        """A graph-level value as a Python number; waits until the queued kernels have ended."""
+        """Return a graph-level value as a Python number; waits until the queued kernels have ended."""
         self.refresh()
         slot = self.plan.slots[f"scalar:{name}"]
         dtype = np.dtype(np.float16) if name in self._halves else DTYPES[self.plan.scalars[name]]
         return self._mirror[slot : slot + 1].view(dtype)[0].item()
 
     def scalar_bits(self) -> dict[str, int]:
-        """The 64 bits of every graph-level value, by name; waits until the queued kernels have ended."""
+        """Return the 64 bits of every graph-level value, by name; waits until the queued kernels have ended."""
         self.refresh()
         return {name: int(self._mirror[self.plan.slots[f"scalar:{name}"]]) for name in self.plan.scalars}
 
@@ -234,7 +234,7 @@ class GpuState:
         self._force(self.plan.slots[f"scalar:{name}"], bits)
 
     def array(self, slot: str) -> NDArray[Any]:
-        """A copy of an array in host memory; waits until the queued kernels have ended."""
+        """Return a copy of an array in host memory; waits until the queued kernels have ended."""
         result = self.device.host(self.lengths[slot], self.dtypes[slot])
         if len(result):
             self.device.download(result, self.pointer(slot))
@@ -254,5 +254,5 @@ class GpuState:
 
 
 def _bytes(dtype: str, length: int, width: int) -> int:
-    """The size of an array in bytes, padded to a multiple of 16."""
+    """Return the size of an array in bytes, padded to a multiple of 16."""
     return max(16, -(-length * width * DTYPES[dtype].itemsize // 16) * 16)

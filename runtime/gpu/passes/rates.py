@@ -124,7 +124,7 @@ def rates_of(device: Device, text: str, edges: int) -> Rates:
 
 
 def kept_rates(name: str, architecture: str) -> Rates | None:
-    """The cached rates of a device; None if it was never measured."""
+    """Return the cached rates of a device; None if it was never measured."""
     raw = read_entry(_key(name, architecture), _SUFFIX, _MAGIC)  # None also for a damaged entry
     return None if raw is None else Rates(**json.loads(raw))
 

@@ -35,7 +35,7 @@ class LongRows:
 
 
 def long_rows(side: Side) -> LongRows:
-    """The long vertices of an adjacency direction, cached in `side`."""
+    """Return the long vertices of an adjacency direction, cached in `side`."""
 
     def find() -> LongRows:
         offsets = side.offsets.view(np.int64)
@@ -105,7 +105,7 @@ class Cut:
         return int(np.diff(self.starts).max())
 
     def parts(self) -> list[Part]:
-        """The pages in order."""
+        """Return the pages in order."""
         columns = (self.lows[:-1], self.lows[1:], self.segment_ends[:-1], self.segment_ends[1:], self.starts[:-1],
                    self.starts[1:], self.row_blocks)
         return [Part(page, *numbers) for page, numbers in enumerate(zip(*(c.tolist() for c in columns)))]

@@ -66,7 +66,8 @@ def choose_transfer(
 def choose_on_device(
     edge_bytes: int, link: Link, readable: bool, packing: Packing | None, published: bool
 ) -> tuple[str, tuple[int, ...]]:
-    """The kernel that chooses the transfer of each page, and its arguments after the marks and the starts of pages.
+    """Return the kernel that chooses the transfer of each page, and its arguments after the marks and the starts of
+    pages.
 
     The kernel does not know which pages are cached.
 
@@ -87,7 +88,7 @@ def choose_on_device(
 def _measured_costs(
     marks: Marks, page_edges: NDArray[np.int64], edge_bytes: int, link: Link, packing: Packing | None
 ) -> tuple[Float64s, Float64s, Float64s]:
-    """The seconds of each engine for the active edges of each page: whole, in place and packed; float64[P] each.
+    """Return the seconds of each engine for the active edges of each page: whole, in place and packed; float64[P] each.
 
     The CPU gathers rows while earlier rows are being copied.
 
@@ -112,7 +113,8 @@ def _measured_costs(
 def _published_choice(
     marks: Marks, page_edges: NDArray[np.int64], edge_bytes: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """The pages to read in place and the pages to pack, bool[P] each, by formulas 1 to 3 and algorithm 1 of HyTGraph.
+    """Return the pages to read in place and the pages to pack, bool[P] each, by formulas 1 to 3 and algorithm 1 of
+    HyTGraph.
 
     The unit of cost is the round trip of a full packet. The count of memory requests is exact: it includes the
     additional requests for unaligned row ends.

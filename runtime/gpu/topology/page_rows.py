@@ -53,11 +53,11 @@ class Table:
     at: list[int]
 
     def row(self, page: int) -> int:
-        """The device address of the row of a page."""
+        """Return the device address of the row of a page."""
         return self.address + 8 * ROW_WORDS * page
 
     def bounds(self, page: int) -> int:
-        """The device address at which the bounds of a page's shards are stored."""
+        """Return the device address at which the bounds of a page's shards are stored."""
         return int(self.words[page, ROW_SHARDS])
 
     def pointing(self) -> NDArray[np.uint64]:

@@ -58,7 +58,8 @@ class DiskPages:
         return self._ring.reading
 
     def side(self, kind: str) -> DiskSide:
-        """The edges of a direction; its offsets are computed once, from the degrees. Raises DiskError and GraphError.
+        """Return the edges of a direction; its offsets are computed once, from the degrees. Raises DiskError and
+        GraphError.
         """
         kind = kind if self.stored.directed else "in"
         if kind not in self._sides:
@@ -66,7 +67,7 @@ class DiskPages:
         return self._sides[kind]
 
     def nbytes(self, kind: str, page: int) -> int:
-        """The size of a page in bytes."""
+        """Return the size of a page in bytes."""
         return self.stored.nbytes(kind, page)
 
     def read(self, kind: str, page: int, buffer: NDArray[np.uint8]) -> tuple[Check, int]:
@@ -172,7 +173,7 @@ Side = Adjacency | DiskSide
 
 
 def side_of(graph: Graph, disk: DiskPages | None, kind: str, columns: tuple[str, ...] = ()) -> Side:
-    """The edges of an adjacency direction.
+    """Return the edges of an adjacency direction.
 
     Args:
         graph: the graph.

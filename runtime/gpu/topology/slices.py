@@ -34,7 +34,7 @@ class Slice:
         return self.heavy + self.light
 
     def part(self, begin: int, end: int) -> Slice:
-        """The entries `begin` to `end - 1` of this slice."""
+        """Return the entries `begin` to `end - 1` of this slice."""
         heavy = max(0, min(end, self.heavy) - begin)
         return Slice(self.first + begin, heavy, end - begin - heavy)
 
@@ -66,7 +66,8 @@ class Sliced:
 def cut_slices(
     marks: Marks, transfer: Transfer, queue: int
 ) -> tuple[Sliced, NDArray[np.uint64]]:
-    """The slices of a queue, and for each page the positions of the first heavy and light entries, uint64[P + 1, 2].
+    """Return the slices of a queue, and for each page the positions of the first heavy and light entries, uint64[P + 1,
+    2].
 
     The last row of the positions is for entries without edges.
 

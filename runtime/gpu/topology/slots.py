@@ -46,7 +46,7 @@ class Slots:
         return len(self._slots)
 
     def find(self, page: int) -> Slot | None:
-        """The slot of a page; None if the page is not cached."""
+        """Return the slot of a page; None if the page is not cached."""
         return self._where.get(page)
 
     def touch(self, slot: Slot) -> None:

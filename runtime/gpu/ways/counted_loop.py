@@ -20,5 +20,5 @@ class CountedLoop:
         return self._stats
 
     def last(self) -> Done:
-        """The record of the last superstep."""
+        """Return the record of the last superstep."""
         return self._done

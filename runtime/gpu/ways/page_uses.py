@@ -21,14 +21,14 @@ __all__ = ["use_name", "uses_of"]
 
 
 def use_name(kind: str, stage: StageSpec | None) -> str:
-    """The name of the `Use` with which a stage reads a direction; stage None stands for notifications."""
+    """Return the name of the `Use` with which a stage reads a direction; stage None stands for notifications."""
     if stage is None:
         return NOTIFY
     return stage.name if stage.domain == kind else pushed_use(stage.name)
 
 
 def uses_of(machine: GpuMachine) -> dict[str, dict[str, Use]]:
-    """The `Use` of every pass, by adjacency direction and name."""
+    """Return the `Use` of every pass, by adjacency direction and name."""
     uses: dict[str, dict[str, Use]] = {}
     for stage in machine.plan.stages:
         if stage.side is None or stage.gpu is None:
@@ -42,7 +42,7 @@ def uses_of(machine: GpuMachine) -> dict[str, dict[str, Use]]:
 
 
 def _sharding(machine: GpuMachine, stage: StageSpec) -> Sharding | None:
-    """The rule for shards if the kernel chosen for the whole graph is pull_shards; otherwise None."""
+    """Return the rule for shards if the kernel chosen for the whole graph is pull_shards; otherwise None."""
     gpu, options = stage.gpu, machine.options
     assert gpu is not None
     assert stage.domain is not None
