@@ -31,8 +31,8 @@ __all__ = ["ClusterMachine", "turned_plan"]
 
 
 def turned_plan(plan: Plan) -> Plan:
-    """Return the plan for one rank: passes notify along transposed rows of the rank, in place of rows of the whole
-    graph.
+    """Return the plan for one rank. In this plan, passes notify along transposed rows of the rank instead of rows of
+    the whole graph.
     """
     return replace(plan, steps=tuple(map(_turned, plan.steps)))
 
@@ -72,7 +72,7 @@ class ClusterMachine(CpuMachine):
         return CLUSTER_WAYS
 
     def pointers(self, graph: Graph) -> int:
-        """Return all vertices of the whole graph can point to vertices of this rank."""
+        """Return the number of vertices of the whole graph, because all of them can point to vertices of this rank."""
         return self.numbers.ranges.n
 
     def source(self, graph: Graph, page_size: int, ring: Ring | None) -> PageSource:
@@ -190,7 +190,7 @@ class ClusterMachine(CpuMachine):
         return RankSweep(spec, self.passes, self._levels)
 
     def same(self, slots: Sequence[str], kept: object) -> bool:
-        """Whether, on all ranks, vertex arrays have the same bits as their copies in `kept`."""
+        """Return whether vertex arrays have, on all ranks, the same bits as their copies in `kept`."""
         assert isinstance(kept, list)
         own = self.numbers.own
         differ = any(own(copy).tobytes() != own(self.state.arrays[slot]).tobytes() for slot, copy in zip(slots, kept))

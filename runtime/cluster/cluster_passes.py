@@ -45,7 +45,7 @@ class RankFreedoms(Freedoms):
         return Cpu(threads or max(1, available_threads() // self._beside))
 
     def levels_together(self) -> bool:
-        """False, because the ranks exchange values after each level."""
+        """Return False, because the ranks exchange values after each level."""
         return False
 
 
@@ -120,7 +120,7 @@ class ClusterPasses(Passes):
 
     # ------------------------------------------------------------------------------------------------ the exchange
     def _near(self, stage: StageSpec) -> list[str]:
-        """Return the arrays that a pass reads at mirrors, and whose mirrors may be out of date."""
+        """Return the arrays that a pass reads at mirrors and that may be out of date there."""
         if stage.pointer:
             return []  # such a pass reads guests
         return [slot for slot in stage.near if slot not in self._fresh and not slot.startswith("degree:")]
@@ -166,7 +166,7 @@ class ClusterPasses(Passes):
         return edges
 
     def listed(self, stage: StageSpec, lists: Lists) -> tuple[Stats, int]:
-        """See `Passes.listed`. The lists have owned vertices only."""
+        """See `Passes.listed`. The lists contain only vertices that this rank owns."""
         self.refresh(stage)
         with self.pointed.guests(stage):
             counted = super().listed(stage, lists)
@@ -174,13 +174,13 @@ class ClusterPasses(Passes):
         return counted
 
     def send_all(self, stage: StageSpec) -> None:
-        """Like `Passes.send_all`, but only for vertices that this rank owns."""
+        """Do the same as `Passes.send_all`, but only for vertices that this rank owns."""
         if "messages" in stage.kernels and stage.kernels["messages"] not in self.ahead:
             self._fresh -= set(stage.near)
         super().send_all(stage)
 
     def send(self, stage: StageSpec, lists: Lists) -> None:
-        """Like `Passes.send`, but only for the listed vertices that this rank owns.
+        """Do the same as `Passes.send`, but only for the listed vertices that this rank owns.
 
         If the lists contain the changed vertices, one exchange then sends the flags and values of these vertices to
         their mirrors. The mirrors that have changed are added to the lists.
@@ -214,14 +214,14 @@ class ClusterPasses(Passes):
         super().split(flags, bit, pages, lists, marks)
 
     def reached(self, flags: NDArray[np.uint8], kind: str) -> int:
-        """Like `Passes.reached`, but summed over all ranks."""
+        """Return the result of `Passes.reached`, summed over all ranks."""
         found, self._next_reached = self._next_reached, None
         if found is not None:
             return found
         return summed(self.transport, [super().reached(flags, kind)], "edges of changed vertices")[0]
 
     def receivers(self, kind: str) -> None:
-        """Always None: each rank knows only its own rows, but all ranks must make the same choice."""
+        """Return None: each rank knows only the rows of its own vertices, but all ranks must make the same choice."""
 
     def agreed(
         self, stage: StageSpec, way: str, stats: Stats, edges: int, flags: NDArray[np.uint8] | None = None
@@ -263,7 +263,7 @@ class ClusterPasses(Passes):
         self._merge([fold], (), fold.kernel)
 
     def _fold_first(self, folds: Sequence[Fold]) -> None:
-        """Reduce the first block of this rank again, after the values of its pads have arrived."""
+        """Reduce the first block of this rank again, after the values of the pads have arrived."""
         sends = [slot for kernel, stage in self.senders.items() if kernel in self.ahead for slot in self._near(stage)
                  if slot.startswith("work:")]
         self.exchange.update(sends, self._read_by(folds), None, "values and pads")

@@ -1,7 +1,6 @@
 """The execution ways of loops on a rank.
 
-All other execution ways of a CPU need the whole graph. On a rank, loops for which a CPU has these other ways run as
-supersteps.
+A rank runs all loops as supersteps, because the other execution ways of a CPU need the whole graph.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ class _RankSuperstep(Superstep):
     """A superstep on one rank. The counts of the superstep are summed over all ranks."""
 
     def _thin_supersteps(self) -> None:
-        """Always None, because ranks exchange values after each superstep."""
+        """Return None, because ranks exchange values after each superstep."""
 
     def _most_changed(self) -> bool:
-        """Always False: a rank knows only the changes of its own vertices, but all ranks must make the same choice."""
+        """Return False: a rank knows only the changes of its own vertices, but all ranks must make the same choice."""
         return False
 
     def _pass(self, stage: StageSpec) -> tuple[str, Stats, int]:
@@ -51,7 +50,9 @@ CLUSTER_WAYS: list[CpuWay] = [RankComponents(), RankPriority(), RankReach(), Ran
 
 
 def said_on_ranks(loop: LoopSpec) -> list[str]:
-    """Return a line for a loop that runs differently on several ranks than in one process; no lines for other loops."""
+    """Return one line for a loop that runs in another way on several ranks than in one process, and no lines for other
+    loops.
+    """
     if loop.nested or loop.copied is not None:
         return []
     ways = {way for stage in loop.stages for way in stage.ways}

@@ -118,8 +118,8 @@ class Exchange:
         return [array] if twin is None or len(twin) != len(array) else [array, twin]
 
     def _is_known(self, slot: str, arrays: Sequence[NDArray[Any]]) -> bool:
-        """Return whether the mirrors of some arrays still have the values that were sent last. Records that an update
-        follows.
+        """Return whether the mirrors of some arrays still have the values that were sent last. Also record that an
+        update follows.
         """
         now = frozenset(array.ctypes.data for array in arrays)
         before = self._known.get(slot)

@@ -34,7 +34,8 @@ class LocalNumbers:
         mirrors: the neighbours of owned vertices that other ranks own, by their numbers in the graph, in increasing
             order: uint32, or uint64 if the numbers are wider (`Ranges.numbers`). Local numbers always have 32 bits.
         starts: int64[ranks + 1], the index in `mirrors` at which the vertices of each rank begin.
-        wanted: for each rank, the local numbers of the owned vertices that it mirrors, uint32, in increasing order.
+        wanted: for each rank, the local numbers of the owned vertices that this other rank mirrors, uint32, in
+            increasing order.
     """
 
     ranges: Ranges
@@ -105,8 +106,8 @@ class LocalNumbers:
         return found
 
     def _searched(self, vertices: NDArray[np.uint64]) -> NDArray[np.uint32]:
-        """Does the same as `translate` by binary search, because a table of all vertices of the graph would be too
-        large.
+        """Translate vertex numbers as `translate` does, but by binary search, because a table of all vertices would be
+        too large.
         """
         found: NDArray[np.uint32] = np.empty(len(vertices), np.uint32)
         low, high = self.ranges.cuts[self.rank : self.rank + 2]
@@ -122,7 +123,7 @@ class LocalNumbers:
 def number_vertices(
     ranges: Ranges, transport: Transport, neighbours: Sequence[NDArray[Any]]
 ) -> LocalNumbers:
-    """Number the vertices of a rank, and send the lists of its mirrors to their owners.
+    """Number the vertices of a rank, and send to each owner the list of the vertices that this rank mirrors.
 
     Args:
         ranges: the ranges of all ranks.

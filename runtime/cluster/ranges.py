@@ -28,8 +28,8 @@ class Ranges:
 
     Attributes:
         bounds: int64[ranks + 1]; rank r owns the vertices from bounds[r] to bounds[r + 1] - 1.
-        base: the number of the first vertex in the numbers of the graph, in which rows name neighbours. Vertices are
-            counted from 0 everywhere else.
+        base: the number of the first vertex in the graph. Rows name neighbours by numbers that begin there. Vertices
+            are counted from 0 everywhere else.
     """
 
     bounds: NDArray[np.int64]
@@ -37,7 +37,7 @@ class Ranges:
 
     @property
     def numbers(self) -> np.dtype[np.unsignedinteger[Any]]:
-        """The type of the numbers of the graph, by which ranks name vertices to each other: uint32, or else uint64."""
+        """The dtype of the vertex numbers that ranks send to each other: uint32, or uint64 if the numbers are wider."""
         return np.dtype(np.uint32 if self.base + self.n <= NARROW else np.uint64)
 
     @property

@@ -29,7 +29,7 @@ class LoopTraffic:
     Attributes:
         line: the line of the loop in the program.
         mirrors: the number of copies of vertices on ranks that do not own them, over all ranks.
-        values: bytes of the values of all mirrors: a superstep of full passes in which every value changes.
+        values: bytes of the values of all mirrors, which a superstep of full passes sends if every value changes.
         rest: bytes that a superstep may send in any case: counts, flags, results of reductions, pads.
     """
 

@@ -157,7 +157,7 @@ class SharedEdges:
         return whole[0], whole[1], dict(zip(names, whole[2:]))
 
     def _places(self, vertices: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the places of vertices in the graph, from 0, given by their numbers."""
+        """Return the positions, counted from 0, of the vertices that have the given numbers in the graph."""
         found: NDArray[np.int64] = (vertices - vertices.dtype.type(self.base)).astype(np.int64)
         return found
 
@@ -170,8 +170,8 @@ class SharedEdges:
 
 
 def _by_owner(arrays: Sequence[NDArray[Any]], ranges: Ranges) -> list[list[NDArray[Any]]]:
-    """Return the entries of the rows of each rank, in the order of the entries; the first array has the rows, counted
-    from the first row of the rank.
+    """Return the entries of the rows of each rank; the order of the entries is kept. The first array has the row
+    numbers, counted from the first row of the rank.
     """
     owners = ranges.owners(arrays[0]).astype(np.uint16)
     arrays = [(arrays[0] - ranges.bounds[owners]).astype(np.uint32), *arrays[1:]]
@@ -182,7 +182,7 @@ def _by_owner(arrays: Sequence[NDArray[Any]], ranges: Ranges) -> list[list[NDArr
 
 
 def _cut(raw: Buffer, dtypes: Iterable[np.dtype[Any]]) -> list[NDArray[Any]]:
-    """Return the arrays of a message: arrays of the same length, one after the other."""
+    """Return the arrays of a message, which have the same length and are stored one after the other."""
     dtypes = list(dtypes)
     count, at, found = len(raw) // sum(dtype.itemsize for dtype in dtypes), 0, []
     for dtype in dtypes:

@@ -79,7 +79,7 @@ class HostExchange:
         return value_part(values, np.arange(count, dtype=np.uint32), size, sent, known)
 
     def _place(self, slot: str, owner: int, reader: Reader) -> None:
-        """Read the values from an owner, and copy the values of all its mirrors to the GPU."""
+        """Read the values from an owner, and copy the values of all mirrors of this owner to the GPU."""
         part, size = self._part, self._part.itemsize(slot)
         low, high = part.numbers.mirrors_of(owner)
         held = self._received.setdefault((slot, owner), _words(high - low, size).view(np.uint8))

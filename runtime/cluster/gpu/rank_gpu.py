@@ -98,7 +98,7 @@ class RankGpuMachine(GroupMachine):
         return None
 
     def same(self, slots: Sequence[str], kept: object) -> bool:
-        """Whether, on all ranks, vertex arrays have the same bits as a copy."""
+        """Return whether vertex arrays have, on all ranks, the same bits as a copy."""
         return summed(self._transport, [int(not super().same(slots, kept))], "repeated states")[0] == 0
 
     # ------------------------------------------------------------------------------------------- checkpoints

@@ -70,7 +70,8 @@ class RankFolder(StateFolder):
         return found
 
     def _state(self, name: str, stamp: int, ranks: int) -> tuple[RankState | None, str]:
-        """Return the state files called `name` of all ranks; and the reason why they are not a valid generation, or "".
+        """Return the state files called `name` of all ranks, and the reason why these files are no valid generation, or
+        "".
         """
         files, at = [], ""
         try:

@@ -49,7 +49,7 @@ class RankKeeper(Keeper):
         self._stamp = 0
 
     def room(self, room: int | None) -> int:
-        """Always 1, because the times of calls differ between ranks, and all ranks must run the same supersteps."""
+        """Return 1, because the times of calls differ between ranks, and all ranks must run the same supersteps."""
         return 1
 
     # ------------------------------------------------------------------------------------------------- points

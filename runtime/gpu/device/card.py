@@ -90,7 +90,7 @@ class Card:
         self._reached: dict[int, bool] = {}  # by the number of another GPU, whether this one can read its memory
 
     def described(self) -> DeviceInfo:
-        """Return the properties of the GPU that the choice of kernels depends on; they never change."""
+        """Return the properties of the GPU that the choice of kernels depends on; these properties never change."""
         if self._described is None:
             self._described = self._describe()
         return self._described

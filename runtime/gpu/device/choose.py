@@ -55,7 +55,7 @@ class Choice:
     Attributes:
         device: the open device, which the run closes; None for the CPU.
         name: "cpu" or "gpu:K".
-        reason: why it was chosen, as text.
+        reason: the reason for the choice, as text.
     """
 
     device: Device | None

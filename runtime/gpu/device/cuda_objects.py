@@ -99,7 +99,7 @@ class HostLocks:
         self._arrays: list[NDArray[Any]] = []
 
     def register(self, array: NDArray[Any]) -> int:
-        """Page-lock an array; returns its address for kernels, or 0 if the system does not allow it."""
+        """Page-lock an array; returns its address for kernels, or 0 if the system refuses the page lock."""
         with self._guard:
             address = process_locks().register(array)
         if address:

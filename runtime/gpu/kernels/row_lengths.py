@@ -50,7 +50,7 @@ class Rows:
 
     @staticmethod
     def even(vertices: int, edges: int) -> Rows:
-        """Rows of equal length, for a page whose rows have not been measured."""
+        """Return rows of equal length, for a page whose rows have not been measured."""
         longest = min(SEGMENT, -(-edges // max(1, vertices)))
         slots = [-(-longest // lanes) * lanes for lanes in WIDTHS]
         return Rows(vertices, edges, longest, tuple(max(1.0, s * vertices / max(1, edges)) for s in slots))
@@ -67,8 +67,8 @@ def whole_rows(side: _Side) -> Rows:
 
 
 def page_rows(side: _Side, lows: NDArray[np.int64]) -> list[Rows]:
-    """Return the rows of each page of an adjacency direction, measured once. Page p has the rows lows[p] to lows[p + 1]
-    - 1.
+    """Return the rows of each page of an adjacency direction, measured once. The rows of page p begin at lows[p] and
+    end before lows[p + 1].
     """
     if len(lows) == 2 and int(lows[0]) == 0 and int(lows[1]) == len(side.offsets) - 1:
         return [whole_rows(side)]

@@ -138,7 +138,9 @@ class DiskSide:
         return self._derived[key]
 
     def values(self, name: str, dtype: str) -> Values:
-        """A function that returns the values of an edge column in a page, converted to the type that kernels read."""
+        """Return a function that returns the values of an edge column in a page, converted to the type that kernels
+        read.
+        """
         return partial(_column, name, self._pages.stored, dtype)
 
     def batches(self, pages: Sequence[int]) -> Generator[list[tuple[int, PageViews]]]:
