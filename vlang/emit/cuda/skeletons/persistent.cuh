@@ -60,7 +60,7 @@ struct Course {
   u64 mode;     // MODE_... of the last superstep
   u32 third;    // step modulo 3
   u32 next;     // DO_...
-  u32 alone;    // whether block 0 works alone
+  u32 alone;    // if block 0 works alone, the number of supersteps since then plus 1; otherwise 0
   u32 pulling;  // whether the last superstep searched from vertices that are not reached
 };
 [[maybe_unused]] constexpr u32 COURSE_BYTES = 128;
@@ -171,13 +171,17 @@ struct Board {
   Table* table;
   u64* row;        // ROW_WORDS words
   u64* sums;       // TALLIES words per warp
+  HeldCounts* held_counts;
+  u64* held;       // the queues of `HeldQueues`
 };
 
 __device__ __forceinline__ Board own_board() {
   const u32 counts = (blockDim.x >> 5) * DESK_BYTES, course = counts + 3 * u32(sizeof(Counts));
   const u32 table = course + u32(sizeof(Course)), row = table + u32(sizeof(Table)), sums = row + 8 * u32(ROW_WORDS);
+  const u32 held_counts = sums + 8 * TALLIES * (blockDim.x >> 5), held = held_counts + u32(sizeof(HeldCounts));
   return {shared_memory<Counts>(counts), shared_memory<Course>(course), shared_memory<Table>(table),
-          shared_memory<u64>(row), shared_memory<u64>(sums)};
+          shared_memory<u64>(row), shared_memory<u64>(sums), shared_memory<HeldCounts>(held_counts),
+          shared_memory<u64>(held)};
 }
 
 // Copies a table to shared memory, and also the row of the page if there is only one page. A barrier of the grid
@@ -194,9 +198,6 @@ __device__ __forceinline__ const Table& own_table(const Table& given, const Boar
   }
   return *board.table;
 }
-
-// The largest mean number of edges per entry in a frontier that one block processes alone.
-[[maybe_unused]] constexpr u64 SOLO_EDGES = 8;
 
 // The counts of supersteps by number modulo 3.
 __device__ __forceinline__ Counts* counts_of(Control* control, const Board& board) {
@@ -225,9 +226,9 @@ __device__ __forceinline__ void judge(const Table& table, const Board& board, u6
   if constexpr (S::FRONTIER && S::PUSH == 1) {
     pull = !course.reason && should_pull(table, course, seen);
   }
-  const u64 limit = course.alone ? table.solo : table.solo / 2;
-  const bool small = !course.reason && !pull && seen.entries <= limit && seen.edges <= SOLO_EDGES * limit &&
-                     piled <= SOLO_EDGES * limit;
+  const u32 half = course.alone ? 0 : 1;
+  const bool small = !course.reason && !pull && seen.entries <= table.solo >> half &&
+                     seen.edges <= table.solo_edges >> half && piled <= table.solo_edges >> half;
   course.next = small != bool(course.alone)       ? DO_PART
                 : course.reason                   ? DO_END
                 : PRIORITY && seen.entries == 0   ? DO_REFILL
@@ -247,6 +248,7 @@ __device__ __forceinline__ void advance(const Table& table, const Board& board, 
   course.third = course.third == 2 ? 0 : course.third + 1;
   course.step++;
   course.done++;
+  course.alone += course.alone ? 1 : 0;
   const Counts next = counts_of(table.control, board)[course.third];
   course.unreached -= next.active < course.unreached ? next.active : course.unreached;
   course.unreached_edges -= next.edges < course.unreached_edges ? next.edges : course.unreached_edges;
@@ -303,6 +305,54 @@ __device__ __forceinline__ void part(Control* control, const Board& board, Meeti
   }
 }
 
+// The most edges of a frontier with which block 0 goes on without a decision: it stays alone, pushes, and does not
+// return to the host.
+template <class S> __device__ __forceinline__ u64 undecided_edges(const Table& table) {
+  u64 edges = table.solo_edges < table.leave ? table.solo_edges : table.leave - 1;
+  if constexpr (S::FRONTIER) {
+    const u64 vertices = table.high - table.low;
+    const u64 cheap = table.rule == RULE_PUSH   ? edges
+                      : table.rule == RULE_COST ? vertices * table.scan_cost / table.push_cost
+                                                : 0;
+    edges = edges < cheap ? edges : cheap;
+    edges = edges < vertices || table.rule == RULE_PUSH ? edges : vertices - 1;
+  }
+  return edges;
+}
+
+// After so many supersteps alone, block 0 keeps the frontier in shared memory. A short series of small frontiers is not
+// worth the loading of its kernel text.
+[[maybe_unused]] constexpr u32 SETTLED = 8;
+
+// Runs supersteps of block 0 alone, with the frontier in shared memory. This function is not inlined, so that it takes
+// no registers from the supersteps of the grid.
+template <class S> __device__ __noinline__ void hold(const u64* frame, u64 most) {
+  const Board board = own_board();
+  const Table& table = *board.table;
+  const typename S::Env env = S::bind(frame);
+  Course& course = *board.course;
+  const u64 held = table.held, done = course.done;
+  const HeldQueues queues{board.held, reinterpret_cast<u32*>(board.held + 2 * held), held, board.held_counts};
+  const AloneRun run =
+      run_alone<S>(table, env, queues, board.sums, table.records + 4 * done, course.step, course.seen.entries,
+                   course.seen.edges, most - done, undecided_edges<S>(table));
+  if (threadIdx.x == blockDim.x - 1) {
+    course.step += run.steps;
+    course.done += run.steps;
+    course.third = u32(course.step % 3);
+    course.walked = run.walked;
+    course.mode = MODE_PUSH;
+    course.pulling = 0;
+    course.unreached -= run.reached < course.unreached ? run.reached : course.unreached;
+    course.unreached_edges -= run.reached_edges < course.unreached_edges ? run.reached_edges : course.unreached_edges;
+    board.counts[0] = board.counts[1] = board.counts[2] = Counts{};
+    board.counts[course.third] = Counts{run.entries, run.active, run.edges, run.active, 0, 0, 0};
+    atomicAdd(&table.control->worked, run.worked);
+    atomicAdd(&table.control->worked_steps, run.steps);
+  }
+  __syncthreads();
+}
+
 // Runs supersteps until one of these holds: the frontier is empty (under PRIORITY, also the pile); `most` supersteps
 // have been run; the frontier has so many edges that it is returned to the host. All blocks must be resident;
 // control->arrived must be 0 at the launch.
@@ -344,6 +394,16 @@ __device__ __forceinline__ void traverse(u64* frame, const Table* where, u64 mos
       }
       meeting.step_barrier(alone, [&] { judge<S, PRIORITY>(table, board, most); });
       continue;
+    }
+    if constexpr (S::PUSH == 1 && !PRIORITY && !sends<S>(0)) {
+      if (task == DO_PUSH && course.alone > SETTLED && course.seen.entries <= table.held) {
+        hold<S>(frame, most);
+        if (threadIdx.x == 0) {
+          judge<S, PRIORITY>(table, board, most);
+        }
+        __syncthreads();
+        continue;
+      }
     }
     Counts* next = sets + (course.third == 2 ? 0 : course.third + 1);
     if (keeps_records()) {
