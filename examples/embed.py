@@ -1,7 +1,7 @@
 """Use vlang inside a Python program: the graph is a SciPy matrix, the vlang program is a text, and results are NumPy
 arrays.
 
-Run it with `python examples/embed.py`.
+Run this script with `python examples/embed.py`.
 """
 
 import numpy as np

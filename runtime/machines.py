@@ -260,8 +260,16 @@ def _on_cpu(
             ring.close()
 
 
-def placement_of(plan_for: Callable[[str], Plan], graph: Graph, options: Options) -> Placement | None:
+def placement_of(
+    plan_for: Callable[[str], Plan], graph: Graph, options: Options, beside: int = 0
+) -> Placement | None:
     """Decide where the edges of a graph on disk are during a run; returns None for a graph in memory.
+
+    Args:
+        plan_for: compiles the plan for "numba" or "cuda".
+        graph: the graph.
+        options: the options of the run.
+        beside: bytes of host memory that other runs on the CPU take at the same time.
 
     Raises OutOfMemory, BindError.
     """
@@ -270,7 +278,7 @@ def placement_of(plan_for: Callable[[str], Plan], graph: Graph, options: Options
     if options.device in ("cpu", "auto"):
         from vlang.runtime.cpu.placement import place  # start-up
 
-        return place(plan_for("numba"), graph, options)
+        return place(plan_for("numba"), graph, options, beside)
     from vlang.runtime.gpu.gpu_placement import place_on_gpu  # start-up
 
     return place_on_gpu(plan_for("cuda"), graph, options)

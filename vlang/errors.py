@@ -13,7 +13,9 @@ class VlangError(Exception):
     """Base of all errors that vlang raises on purpose (public as `vlang.Error`)."""
 
     def _render_traceback_(self) -> list[str]:
-        """The lines that IPython and Jupyter show: the user's own lines that led here, and the message."""
+        """Return the lines that IPython and Jupyter show: the lines of user code that led to the error, and the
+        message.
+        """
         import os.path  # start-up
         import traceback  # start-up
 
@@ -43,7 +45,7 @@ class ProgramTypeError(ProgramError, TypeError):
 
 
 class BindError(VlangError, TypeError):
-    """A call of a program with arguments that do not fit its declarations."""
+    """A call of a program has arguments that do not fit the declarations of the program."""
 
 
 class ResumeError(VlangError, ValueError):
@@ -51,7 +53,7 @@ class ResumeError(VlangError, ValueError):
 
 
 class CheckpointError(VlangError, ValueError):
-    """A run cannot continue from a checkpoint: it belongs to another run, is damaged, or is no checkpoint at all."""
+    """A run cannot continue from a checkpoint: it belongs to another run, is damaged, or is not a checkpoint."""
 
 
 class GraphError(VlangError, ValueError):
@@ -69,7 +71,7 @@ class TrapError(VlangError, ArithmeticError):
         kind: how the operation failed: "infinite", "infinite operand", "nan", "nan operand", "division by zero",
             "index", "shift" or "none".
         line: the line of the operation in the program, from 1.
-        column: the column of its first character, from 1.
+        column: the column of the first character of the operation, from 1.
         vertex: the user's id of the vertex; None for a value of the whole graph.
         superstep: the superstep of the innermost running loop, from 1; 0 outside of loops.
     """
@@ -90,7 +92,7 @@ class OutOfMemory(VlangError, MemoryError):
     """The run does not fit in memory, or in its memory budget.
 
     Attributes:
-        in_memory: for edges on disk, the bytes that suffice to run with all edges in memory; 0 if unknown.
+        in_memory: for edges on disk, the number of bytes that suffice for a run with all edges in memory; 0 if unknown.
         least: the bytes of GPU memory that suffice, if the message names them; otherwise 0.
     """
 
@@ -110,7 +112,7 @@ class ChaosError(VlangError, AssertionError):
 
 
 class InternalError(VlangError, RuntimeError):
-    """A bug in vlang itself: the message asks to report it."""
+    """A bug in vlang itself. The message asks the user to report the bug."""
 
     def _render_traceback_(self) -> list[str]:
         """The whole traceback, because a bug report needs it."""
@@ -122,6 +124,6 @@ class InternalError(VlangError, RuntimeError):
 class CacheWarning(UserWarning):
     """Compiled programs cannot be stored in the cache, so every process compiles them again.
 
-    Also given if kernels are compiled under a memory budget, and no other process can do that. The warning is given
-    once per process.
+    The warning is also given if kernels are compiled under a memory budget and no other process can compile them. The
+    warning is given once per process.
     """

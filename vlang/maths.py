@@ -1,7 +1,8 @@
-"""The one table of functions of numbers: number of operands, monotonicity, and whether values may be infinite or NaN.
+"""The only table of functions of numbers: the number of operands, monotonicity, and whether values may be infinite or
+NaN.
 
 The checker, the analysis, both code generators, trap mode and the editor read this table. Section 8 of language.md
-defines each function, and the reference interpreter implements it independently.
+defines each function. The reference interpreter implements the functions independently.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ class MathFunction:
     Attributes:
         name: The name of the function in programs, and of its operator in the IR.
         help: One line for the editor.
-        operands: The number of operands; all have one type.
-        whole: Whether the result is rounded to an integer (`int`), instead of being a float.
+        operands: The number of operands. All operands have the same type.
+        whole: Whether the result is rounded to an integer (`int`); otherwise, the result is a float.
         rises: Whether a larger operand never gives a smaller value.
-        positive: "always" if every value is >= 0, "kept" if the value for an operand >= 0 is >= 0, else "".
-        infinite: Whether a value may be infinite though no operand is.
-        undefined: Whether a value may be NaN though no operand is.
-        numpy: The function of NumPy, if that has another name.
-        library: The function of the C library, if that has another name.
+        positive: "always" if every value is >= 0; "kept" if the value is >= 0 for every operand >= 0; else "".
+        infinite: Whether a value may be infinite although no operand is infinite.
+        undefined: Whether a value may be NaN although no operand is NaN.
+        numpy: The name of the NumPy function, if it differs from `name`.
+        library: The name of the C function, if it differs from `name`.
     """
 
     name: str

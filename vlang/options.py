@@ -1,8 +1,8 @@
 """The options of a run: one table for keywords, the command line, completion and the tables in docs.
 
-`Options` is that table: the metadata of each field holds the description of an option (`Option`). An instance holds
-option values in the form that the engine takes. The module vlang.api.arguments.bind_options converts the values that
-users write.
+`Options` is that table: the metadata of each field holds the description of an option (`Option`). An instance of
+`Options` holds option values in the form that the engine takes. The module vlang.api.arguments.bind_options converts
+the values that users write.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ class Option:
 
     Args:
         kind: the rule by which a value is read: "whole" (a whole number of at least `least`), "flag", "choice" (one of
-            `choices`), "size" (bytes, or "8G"), "room" (the same, or 0), "names" (several names), "vertex", or
-            another key of `READERS` in vlang.api.arguments.option_values.
+            `choices`), "size" (a number of bytes, or a text such as "8G"), "room" (a size, or 0), "names" (several
+            names), "vertex", or another key of `READERS` in vlang.api.arguments.option_values.
         values: the form of a value, as usage and docs show it.
         help: what the option does, for usage and docs.
-        devices: "cpu" or "gpu" for an option that the other kind of device refuses; else "both".
+        devices: "cpu" or "gpu" if only this kind of device supports the option; else "both".
         research: whether the option is passed through `research={...}` and `--research NAME=VALUE`.
         command: whether the command line has the option.
-        decides: whether the option can change results. A run continues from a checkpoint only if all such options have
-            the same values as in the checkpoint.
+        decides: whether the option can change results. A run continues from a checkpoint only if all options that can
+            change results have the same values as in the checkpoint.
     """
 
     name: str
@@ -71,7 +71,7 @@ def _about(kind: str, values: str, help: str, **more: Any) -> Mapping[str, Any]:
 
 
 def device_names(text: str) -> tuple[str, ...]:
-    """The devices that the option `device` names: one, or several as in "gpu:0,1"."""
+    """Return the devices that the option `device` names: one device, or several devices as in "gpu:0,1"."""
     kind, _, numbers = text.partition(":")
     return tuple(f"{kind}:{number}" for number in numbers.split(",")) if "," in numbers else (text,)
 

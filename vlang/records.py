@@ -1,11 +1,11 @@
-"""`dataclass` as in the standard library, but quick to define: methods are made when they are first called.
+"""`dataclass` as in the standard library, but with fast class definitions: a method is created when it is first called.
 
-The standard library compiles five or six methods for each class when the class is defined, which took a third of the
-start of a command (250 classes, most of which a command never uses). Here the fields are found at once, `__init__` is
-compiled by the first call of the class, and the other methods are closures that compile nothing.
+The standard library compiles five or six methods for each class when the class is defined. For 250 classes, most of
+which a command never uses, this took a third of the start-up time of a command. Here the first call of a class compiles
+`__init__`, and the other methods are closures, which need no compilation.
 
-The arguments are the same as for `dataclasses.dataclass`. Classes with slots or an order are left to the standard
-library.
+The arguments are the same as for `dataclasses.dataclass`. For classes with slots or an order, the standard library is
+used.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The one table of reductions: types, algebra and help texts (language.md section 8).
+"""The only table of reductions: types, algebra and help texts (language.md section 8).
 
 The checker, the analysis, the code generators of both targets and the editor support read this table. A reduction that
-combines contributions by one of MONOIDS is one row of REDUCTIONS.
+combines contributions by an operator of MONOIDS is one row of REDUCTIONS.
 """
 
 from __future__ import annotations
@@ -18,15 +18,17 @@ class Monoid:
 
     Attributes:
         operator: The operator or function of the language.
-        merge: The operator of both targets that merges two accumulators: one of + * | & ^, or "min" or "max".
-        atomic: OP in the names of the GPU functions that combine in memory: `shared_OP` in shared memory, and
-            `improve_OP` in global memory if `idempotent`. They are in vlang/emit/cuda/skeletons/atomics.cuh.
-        identity: The result of no contributions: "0", "1", "false", "true", "all ones", or the "greatest" or "least"
-            value of the type.
-        absorbing: The value that no contribution changes, in the same words; "" if there is none.
-        idempotent: Whether combining the same contribution again changes nothing.
+        merge: The operator that merges two accumulators on both targets: one of + * | & ^, or "min" or "max".
+        atomic: the word OP in the names of two GPU functions: `shared_OP`, which combines in shared memory, and
+            `improve_OP`, which combines in global memory (only if `idempotent`). These functions are in
+            vlang/emit/cuda/skeletons/atomics.cuh.
+        identity: The result if there are no contributions: "0", "1", "false", "true", "all ones", or the "greatest" or
+            "least" value of the type.
+        absorbing: The value that no contribution changes, in the words of `identity`; "" if there is none.
+        idempotent: Whether the result does not change if the same contribution is combined a second time.
         exact: Whether the bits of the result are independent of the order of contributions, even for floats.
-        direction: "up" if combining never decreases a field, "down" if it never increases one, else None.
+        direction: "up" if the operator never decreases a field, "down" if the operator never increases a field, else
+            None.
         wide: Whether accumulators have 64 bits (see `accumulator`).
     """
 
@@ -68,8 +70,8 @@ class ReductionRule:
         operator: The key in MONOIDS of the operator that combines contributions; None if the reduction needs all
             contributions of a vertex at once.
         help: One line for editors.
-        result: "value" if the result is the combined contributions, "int" if it is a number of something, "float" if
-            it is the combined contributions divided by their number.
+        result: "value" if the result is the combined contributions, "int" if the result is a count, "float" if the
+            result is the combined contributions divided by their number.
         has_identity: Whether the reduction of no values has a result without `default`.
     """
 
@@ -87,7 +89,8 @@ class ReductionRule:
 
     @property
     def holistic(self) -> bool:
-        """Whether it needs all contributions of a vertex at once. Then it ranges over edges only."""
+        """Whether the reduction needs all contributions of a vertex at once. Such a reduction ranges only over edges.
+        """
         return self.operator is None
 
     @property
@@ -134,7 +137,9 @@ REDUCTIONS: dict[str, ReductionRule] = {
 
 
 def operator_of(name: str) -> str | None:
-    """The operator of a built-in reduction whose result is the combined contributions; None for any other reduction."""
+    """Return the operator of a built-in reduction if its result is the combined contributions; None for any other
+    reduction.
+    """
     rule = REDUCTIONS.get(name)
     return rule.operator if rule is not None and rule.result == "value" else None
 

@@ -1,4 +1,4 @@
-"""Points in time as integers: the units of the types of times, and the texts of dates and times."""
+"""Points in time as integers: the units of the time types, and the texts of dates and times."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def time_of(text: str, type_: str) -> int:
     """The number of units from 1970-01-01T00:00:00 UTC to the time that a text names.
 
     Args:
-        text: a date such as 2024-05-01, or a time such as 2024-05-01T17:30:00.25. A blank may take the place of T, and
-            a Z may follow the time.
+        text: a date such as 2024-05-01, or a time such as 2024-05-01T17:30:00.25. A space may replace the T, and a Z
+            may follow the time.
         type_: the name of the type of times.
 
     Raises:
-        ValueError: the text is no time, or needs a finer unit. The message is the end of a sentence that begins with
-            the text.
+        ValueError: the text is not a time, or is not a whole number of units. The message continues a sentence that
+            begins with the text.
     """
     found = _TEXT.fullmatch(text)
     if found is None:

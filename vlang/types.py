@@ -26,8 +26,8 @@ class Scalar:
     Attributes:
         kind: "bool", "int" (signed), "uint", "float", "vertex", "category" or "time". Literals and counters have the
             kind "integer", "number" or "text". The final type of a literal or counter follows from the context. If the
-            context decides no type, a number becomes `int` or `float`, and a text has no type. At the end of lowering,
-            `vlang.ir.forms.erase` replaces categories and times by integers with the same number of bits.
+            context does not decide the type, a number becomes `int` or `float`, and a text has no type. At the end of
+            lowering, `vlang.ir.forms.erase` replaces categories and times by integers with the same number of bits.
     """
 
     name: str
@@ -73,16 +73,16 @@ class Scalar:
 
 
 class NamedSize(int):
-    """A number of components that constants of the program decide, such as the `2 * k` of `float[2 * k]`.
+    """A number of components that depends on constants of the program, such as `2 * k` in `float[2 * k]`.
 
-    The checker uses a named size before the values of the constants are known. A named size equals only a size of the
+    The checker uses a named size before the values of the constants are known. A named size equals only a size with the
     same text. The int value of a named size is the largest number of components.
     """
 
     text: str
 
     def __new__(cls, most: int, text: str) -> NamedSize:
-        """A size whose text, with names of constants, is `text`."""
+        """Return a size with the text `text`, which contains names of constants."""
         size = super().__new__(cls, most)
         size.text = text
         return size
@@ -185,7 +185,7 @@ def scalar_named(name: str, precision: int = 32) -> Scalar:
 
 
 def defaulted(type_: Type, precision: int = 32) -> Type:
-    """`int` or `float` in place of the type of a literal; other types are returned unchanged."""
+    """Return `int` or `float` in place of the type of a literal; return other types unchanged."""
     if type_ == INTEGER:
         return scalar_named("int", precision)
     if type_ == NUMBER:
@@ -198,7 +198,7 @@ def common(a: Type, b: Type) -> Type | None:
 
     A literal takes the type of the other operand. An integer and a float give the float type. Two types of one kind
     give the wider type. A signed and an unsigned integer need a signed type that holds the values of both. Scalars
-    broadcast over vectors. f16 is a storage type: it is computed as f32.
+    broadcast over vectors. An f16 is a storage type, and its values are computed as f32.
     """
     if isinstance(a, Vector) or isinstance(b, Vector):
         if isinstance(a, Vector) and isinstance(b, Vector) and a.size != b.size:
@@ -226,10 +226,10 @@ def common(a: Type, b: Type) -> Type | None:
 
 
 def converts(source: Type, target: Type) -> bool:
-    """Whether a value of `source` converts to `target` implicitly.
+    """Return whether a value of `source` converts to `target` implicitly.
 
-    Integers convert to floats, and a type converts to a wider type that has all of its values. Literals and counters
-    take the type that the context needs.
+    Integers convert to floats. A type also converts to a wider type that has all values of the type. Literals and
+    counters take the type that the context needs.
     """
     if source == target:
         return True

@@ -117,7 +117,7 @@ def launched(command: list[str]) -> str:
 
 def tool(name: str) -> str | None:
     """Return the path of a program of the MPI installation. The program is searched next to this Python and in PATH.
-    Return None if it is missing.
+    Return None if the program is missing.
     """
     beside = Path(sys.executable).parent / name
     return str(beside) if beside.exists() else shutil.which(name)

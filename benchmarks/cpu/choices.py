@@ -55,7 +55,7 @@ class Cell:
     """A program on a graph.
 
     Attributes:
-        program, graph: their names.
+        program, graph: the names of the program and of the graph.
         times: the median milliseconds of each way.
         modes: the number of supersteps by mode, for each way.
     """

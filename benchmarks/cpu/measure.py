@@ -33,11 +33,11 @@ class Figure:
         sweeps: `ours` in sweeps of the C++ PageRank on the same graph.
         sweep_target: the largest number of sweeps that meets the target.
         gain: the time of vlang on one thread divided by `ours`.
-        peak: MiB that a process with the graph takes, without its code.
+        peak: the memory of a process with the graph, without the code of the process, in MiB.
         arrays: MiB of the arrays that are needed.
         samples: (ours, other, ...) of every round.
-        others: the number of processors that other processes used in the most disturbed round. It is None for figures
-            that other processes hardly change, such as CPU time and memory.
+        others: the number of processors that other processes used in the most disturbed round. `others` is None for
+            figures that other processes hardly change, such as CPU time and memory.
     """
 
     name: str

@@ -59,7 +59,7 @@ def _theirs(text: Text, convert: Callable[[Any], list[Any]]) -> Callable[[], tup
 def _filled(offsets: NDArray[Any]) -> int:
     """Return the number of non-empty lists.
 
-    Other counts differ between the two sides, since SciPy sums parallel edges and has rows of unused ids.
+    No other count is the same on both sides, since SciPy sums parallel edges and has rows of unused ids.
     """
     return int(np.count_nonzero(offsets[1:] != offsets[:-1]))
 

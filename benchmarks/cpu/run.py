@@ -71,7 +71,7 @@ class Session:
     def figure(self, work: Work, given: Input, sides: Contest) -> Figure:
         """Measure one workload.
 
-        The results are compared first. Then four contestants run alternately: vlang, the program that it is compared
+        The results are compared first. Then four contestants run alternately: vlang, the program that vlang is compared
         with, the C++ PageRank, and vlang on one thread.
         """
         try:

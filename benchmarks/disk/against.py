@@ -2,10 +2,10 @@
 
 Usage: `python benchmarks/disk/against.py DIR [--alternations 20]`.
 
-DIR is a checkout of the commit to compare with. This checkout and DIR run the programs of DIR alternately. Each
-checkout has one process, which loads the programs and plans them by a first call before calls are timed. Prints the
-median of the ratio of wall times, this checkout divided by DIR, and its 95 % interval from resampled pairs. Prints the
-same median and interval for processor time, which other processes disturb less.
+DIR is a checkout of the other commit. This checkout and DIR run the programs of DIR alternately. Each checkout has one
+process, which loads the programs and plans them by a first call before calls are timed. Prints the median of the ratio
+of wall times, this checkout divided by DIR, and its 95 % interval from resampled pairs. Prints the median and the
+interval of the ratio of processor times, too, since other processes disturb processor time less.
 """
 
 from __future__ import annotations

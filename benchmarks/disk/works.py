@@ -175,7 +175,7 @@ repeat rounds times:
 
 
 def checkpoints(path: str, folder: str, memory: int, threads: int, every: float, **options: Any) -> dict[str, float]:
-    """Run a program with 72 bytes per vertex alternately with and without checkpoints.
+    """Run a program that has a state of 72 bytes per vertex, alternately with and without checkpoints.
 
     The figures include the seconds for which a run waits at a checkpoint, and the seconds that a checkpoint costs in
     all.

@@ -8,8 +8,8 @@ milliseconds for each program: the first call, the second call, and the median o
 script also prints the median time of the supersteps and of the rest of the run (`outside`: initialisers, contracts,
 launches around the supersteps). The last column is the time of a later call minus twice the time of its supersteps; the
 target is at most 1 ms. The last line is the time to open a page of a streamed topology, in microseconds; the target is
-at most 20. The time to open a page is measured with pages of 256 KiB, none of which stays on the device. This time is
-the difference between a second PageRank call and its run, divided by the number of pages.
+at most 20. The pages have 256 KiB, and no page stays on the device. The time to open a page is the time of a second
+PageRank call minus the time of its run, divided by the number of pages.
 
 Results are written to benchmarks/results (not with --quick).
 """

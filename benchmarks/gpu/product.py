@@ -56,11 +56,11 @@ class Line:
 
     Attributes:
         graph: the name of the graph.
-        peer: the product by cuSPARSE.
-        product: the vlang program that only computes the product.
-        pagerank: a sweep of PageRank.
-        bound: the product by cuSPARSE and two passes over the vertices.
-        gathers: the gathers of all edges.
+        peer: the time of the product by cuSPARSE.
+        product: the time of the vlang program that only computes the product.
+        pagerank: the time of a sweep of PageRank.
+        bound: the time of the product by cuSPARSE and of two passes over the vertices.
+        gathers: the time of the gathers of all edges.
     """
 
     graph: str

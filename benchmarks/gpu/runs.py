@@ -19,7 +19,7 @@ from vlang.options import RESEARCH
 __all__ = ["BUFFERS", "Timing", "bytes_of_edges", "least_budget", "measure", "prepared"]
 
 REPEATS = 5
-BUFFERS = 32 << 20  # at most so many bytes of page buffers when no edges are resident
+BUFFERS = 32 << 20  # largest number of bytes of page buffers when no edges are resident
 FEW, MANY = 3, 19  # sweeps of two runs; the difference of their times gives the time of one sweep
 
 
@@ -105,7 +105,7 @@ def bytes_of_edges(work: Work, given: Input) -> int:
 
 def least_budget(call: Call) -> int:
     """Return the least device memory, in bytes, of a run that keeps all vertex arrays on the device. A traversal keeps
-    its frontiers there, too.
+    its frontiers on the device, too.
 
     The error is at most a hundredth of the bytes of the edges.
     """

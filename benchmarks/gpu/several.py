@@ -42,7 +42,8 @@ class Variant:
 
     Attributes:
         work: the name of the workload.
-        name: "one" for the run on one GPU; otherwise what distinguishes this run from the other runs on several GPUs.
+        name: "one" for the run on one GPU. A run on several GPUs has a name that distinguishes it from the other runs
+            on several GPUs.
         options: options of the run.
         samples: the measured times in milliseconds.
         megabytes: megabytes copied between the GPUs in a run, or in the later sweeps of a run.
@@ -71,8 +72,8 @@ def variants(work: str, devices: str) -> list[Variant]:
 
 
 def calls(work: str, given: inputs.Input, found: list[Variant], page: int) -> list[Call]:
-    """Return the calls of the variants. A streamed run gets the least memory that its devices need plus four pages of
-    `page` bytes.
+    """Return the calls of the variants. A streamed run gets the least memory that its devices need, and memory for four
+    more pages of `page` bytes.
     """
     kind = work.removeprefix("streamed-")
     work_ = Work(kind, given.name, 0, 0)

@@ -34,7 +34,7 @@ _RESIDENCY = ("resident", "quarter")
 _CLASSES = {"pagerank": "sums", "bfs": "search", "sssp": "priority", "components": "labels", "cdlp": "modes"}
 _POLICIES = ("auto", "garaph", "gts", "wolfgraph", "ws-vr", "hytgraph")
 _NEAR, _FAR, _SHARE = 1.15, 1.3, 0.95
-_SLOW = 3.0  # a policy whose first run takes so many times that of the best one runs once
+_SLOW = 3.0  # a policy runs once if its first run takes this many times the first run of the best
 
 
 @dataclass

@@ -1,5 +1,5 @@
-"""Measure ablations of HyTGraph (Wang et al., ICDE 2023): each transfer engine alone, compared with the hybrid (table
-V), and task combining and contribution-driven scheduling (figure 7).
+"""Measure ablations of HyTGraph (Wang et al., ICDE 2023): the hybrid compared with each transfer engine alone (table
+V), task combining and contribution-driven scheduling (figure 7).
 """
 
 from __future__ import annotations

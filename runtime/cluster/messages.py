@@ -18,8 +18,8 @@ from vlang.runtime.cluster.transports.transport import Buffer
 from vlang.runtime.kernels import mirror_kernels
 from vlang.runtime.storage.memory import empty, zeros
 
-__all__ = ["Picks", "Reader", "Sent", "bytes_of", "flag_part", "front_part", "joined_parts", "value_part", "whole_part",
-           "words_of"]
+__all__ = ["Picks", "Reader", "Sent", "apart_part", "bytes_of", "flag_part", "front_part", "joined_parts", "value_part",
+           "whole_part", "words_of"]
 
 _WORD = 8
 _NOTHING, _LISTED, _BITMAP, _ALL = range(4)
@@ -118,6 +118,25 @@ def value_part(values: NDArray[Any], places: NDArray[np.uint32], size: int, sent
     return [*_chosen(bits, changes, listed < bitmap), *_padded(found)]
 
 
+def apart_part(values: NDArray[np.uint32], places: NDArray[np.uint32], common: int) -> list[Buffer]:
+    """The part with the values of 4 bytes that differ from `common`, which the receiver knows.
+
+    Args:
+        values: the array over the local vertices.
+        places: uint32[k], the local numbers of the vertices that the receiver mirrors.
+        common: a value that most vertices have.
+    """
+    count, kernels = len(places), mirror_kernels()
+    bits = np.empty(-(-count // 64), np.uint64)
+    changes = kernels["apart"](values, places, count, common, bits) if count else 0
+    if not changes:
+        return [_head(_NOTHING, 0)]
+    listed, bitmap, _ = bytes_of(count, changes, 4)
+    found = np.empty(changes, np.uint32)
+    kernels["values_at"](values, places, bits, len(bits), found)
+    return [*_chosen(bits, changes, listed < bitmap), *_padded(found)]
+
+
 def flag_part(flags: NDArray[np.uint8], places: NDArray[np.uint32]) -> list[Buffer]:
     """The part of a message that says which vertices have bit 0 set in their flags; arguments as for `value_part`."""
     count = len(places)
@@ -131,28 +150,32 @@ class Picks:
 
     Attributes:
         count: the number of mirrored vertices.
+        first: the word of the whole bitmap with which `bits` begins; words before and behind `bits` are zero.
         bits: uint64[w], the bitmap.
         before: uint32[w], for each word the number of bits that are set in all words before it.
     """
 
     count: int
+    first: int
     bits: NDArray[np.uint64]
     before: NDArray[np.uint32]
 
     @staticmethod
-    def of(places: NDArray[np.uint32], n: int) -> Picks:
-        """The bitmap of `places` over n local vertices. The places must be in increasing order."""
-        flags = np.zeros(-(-n // 64) * 64, np.uint8)
-        flags[places] = 1
-        begins = np.arange(0, n, 64, dtype=np.int64)
-        return Picks(len(places), np.packbits(flags, bitorder="little").view(np.uint64),
+    def of(places: NDArray[np.uint32]) -> Picks:
+        """The bitmap of `places`, which are local vertices in increasing order."""
+        low, high = (int(places[0]) & -64, int(places[-1]) // 64 * 64 + 64) if len(places) else (0, 0)
+        flags = np.zeros(high - low, np.uint8)
+        flags[places - np.uint32(low)] = 1
+        begins = np.arange(low, high, 64, dtype=np.int64)
+        return Picks(len(places), low // 64, np.packbits(flags, bitorder="little").view(np.uint64),
                      np.searchsorted(places, begins).astype(np.uint32))
 
 
 def front_part(front: NDArray[np.uint64], picks: Picks) -> list[Buffer]:
     """The part of a message that says which vertices of `picks` are in a bitmap over the local vertices."""
     bits = np.zeros(-(-picks.count // 64), np.uint64)
-    changes = mirror_kernels()["picked"](front, picks.bits, picks.before, len(picks.bits), bits)
+    part = front[picks.first : picks.first + len(picks.bits)]
+    changes = mirror_kernels()["picked"](part, picks.bits, picks.before, len(picks.bits), bits)
     return _bit_part(changes, picks.count, bits)
 
 
@@ -238,9 +261,14 @@ class Reader:
         elif form == _LISTED:
             mirror_kernels()["set_listed_flags"](self._next(4 * count).view(np.uint32), count, flags)
 
-    def places(self, mirrors: int) -> NDArray[np.uint32]:
-        """The places, among the given number of mirrors, that a part lists."""
-        return self._places(*self._head(), mirrors)
+    def front(self, mirrors: int) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
+        """The places, among the given number of mirrors, of a part of `front_part`: a list and a bitmap, of which at
+        least one is empty.
+        """
+        form, count = self._head()
+        bitmap = form == _BITMAP
+        return (np.zeros(0, np.uint32) if bitmap else self._places(form, count, mirrors),
+                self._next(_WORD * -(-mirrors // 64) if bitmap else 0).view(np.uint64))
 
     def _places(self, form: int, count: int, mirrors: int) -> NDArray[np.uint32]:
         """The places in a list or a bitmap, uint32[count]."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from vlang.errors import InternalError
 from vlang.runtime.cluster.cluster_passes import ClusterPasses
-from vlang.runtime.cluster.messages import Reader, Sent, joined_parts, value_part, whole_part
+from vlang.runtime.cluster.messages import Reader, apart_part, joined_parts, whole_part
 from vlang.runtime.cluster.rank_pointed import within
 from vlang.runtime.cluster.transports.transport import Buffer, gathered, summed
 from vlang.runtime.cpu.ways.components import Components, ConnectLoop, forest_kernels, ordered
@@ -135,10 +135,8 @@ class _RankConnectLoop(ConnectLoop):
         buffers: list[Buffer] = [np.zeros(0, np.uint8)] * transport.size
         for rank, places in enumerate(numbers.wanted):
             if rank != transport.rank:  # only roots other than `skipped` are sent
-                sent = Sent.of(len(places), 4)
-                sent.values.view(np.uint32)[:] = skipped
                 buffers[rank] = joined_parts([*whole_part(np.array([skipped], np.int64)),
-                                              *value_part(parents, places, 4, sent, True)])
+                                              *apart_part(parents, places, skipped)])
         links: list[NDArray[np.int64]] = [np.zeros((0, 2), np.int64)]
         adjacent = np.zeros(transport.size, np.int64)
         for rank, message in enumerate(transport.exchange(buffers, "roots of boundary vertices")):
@@ -147,7 +145,8 @@ class _RankConnectLoop(ConnectLoop):
             reader, head = Reader(message), np.zeros(1, np.int64)
             reader.whole(head)
             first, last = numbers.mirrors_of(rank)
-            theirs = np.full(last - first, head[0], np.uint32)
+            theirs = empty(last - first, np.uint32)
+            theirs.fill(head[0])
             reader.values([theirs], 4)
             some, flags = empty(last - first + 1, np.uint64), np.zeros(2, np.uint8)
             count = mirror_kernels()["boundary"](

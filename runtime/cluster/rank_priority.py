@@ -127,7 +127,7 @@ class _RankPriorityLoop(PriorityLoop):
         self._control[ORDER_UNSURE] = self._spilled or self._mine < self._top
         self._top = max(self._top, bound)
         edges = int(self._rounds(_ROUNDS)[:, 1].sum())
-        self._exchange()
+        self._exchange(edges > 0)
         self._control[ORDER_FILLING], self._control[ORDER_CURSOR] = _FILL_BESIDE, 0
         self._agree(edges)
         return (self._last,)
@@ -153,13 +153,17 @@ class _RankPriorityLoop(PriorityLoop):
             self._step = max(1, self._step // 2)
         self._last = Done(active, "priority", total)
 
-    def _exchange(self) -> None:
-        """Send the changed values of owned vertices to their mirrors; mirrors that change wait for a bucket."""
+    def _exchange(self, changed: bool) -> None:
+        """Send the changed values of owned vertices to their mirrors; mirrors that change wait for a bucket.
+
+        `changed` is False if this rank has traversed no edge since the last call. Then no owned vertex has changed.
+        """
         transport = self._rank.transport
         buffers: list[Buffer] = [np.zeros(0, np.uint8)] * transport.size
         for rank, places in enumerate(self._numbers.wanted):
             if rank != transport.rank:
-                buffers[rank] = joined_parts(value_part(self._values, places, self._size, self._sent[rank], True))
+                looked = places if changed else places[:0]
+                buffers[rank] = joined_parts(value_part(self._values, looked, self._size, self._sent[rank], True))
         for rank, message in enumerate(transport.exchange(buffers, f"values of {self._field}")):
             if rank == transport.rank:
                 continue

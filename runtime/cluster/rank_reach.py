@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from vlang.options import Options
 from vlang.runtime.cluster.cluster_passes import ClusterPasses
 from vlang.runtime.cluster.local_graph import RECEIVERS
-from vlang.runtime.cluster.messages import Picks, Reader, front_part, joined_parts, whole_part, words_of
+from vlang.runtime.cluster.messages import Picks, Reader, front_part, joined_parts, whole_part
+from vlang.runtime.cluster.transports.transport import Buffer
 from vlang.runtime.cpu.passes.freedoms import Freedoms
 from vlang.runtime.cpu.ways.cpu_way import Running, only_new
 from vlang.runtime.cpu.ways.reach import Reach, ReachLoop
@@ -29,13 +30,14 @@ from vlang.runtime.plan.layouts.reach_words import (
     REACH_EDGES,
     REACH_LEFT_EDGES,
     REACH_LEFT_OVER,
+    REACH_LONG,
     REACH_LOOKED,
     REACH_ONE,
 )
 from vlang.runtime.plan.plan import LoopSpec, StageSpec
 from vlang.runtime.storage.memory import empty
 
-__all__ = ["RankReach"]
+__all__ = ["RankReach", "long_bits"]
 
 _SUMMED = [REACH_ACTIVE, REACH_EDGES, REACH_LOOKED, REACH_LEFT_OVER, REACH_LEFT_EDGES]  # counts in each message
 
@@ -62,9 +64,13 @@ class _RankReachLoop(ReachLoop):
         assert isinstance(passes, ClusterPasses)
         self._rank, self._numbers = passes, passes.numbers
         super().__init__(stage, passes, looks, free)
-        n = self._numbers.n
-        self._away: NDArray[np.uint32] = self._out.derived("away", lambda: passes.graph.row_lengths(self._out.kind))
-        self._picks: list[Picks] = self._out.derived("picks", lambda: [Picks.of(w, n) for w in self._numbers.wanted])
+        self._first = self._numbers.low & -64  # the vertex of the first word with owned vertices
+        self._away: NDArray[np.uint32] = self._out.derived(
+            "away", lambda: passes.graph.row_lengths(self._out.kind)[self._first : self._numbers.high])
+        self._long: NDArray[np.uint64] = self._out.derived("long", lambda: long_bits(self._out.offsets))
+        self._picks: list[Picks] = self._out.derived("picks", lambda: [Picks.of(one) for one in self._numbers.wanted])
+        self._one, self._head = np.zeros(1, np.int64), np.zeros(len(_SUMMED), np.int64)
+        self._where = f"frontier of {stage.name}"
         self._fields = [passes.state.arrays[f"field:{name}"] for name in stage.written]
 
     def _receivers(self, domain: str) -> str:
@@ -105,51 +111,57 @@ class _RankReachLoop(ReachLoop):
     def _reach(self, places: NDArray[np.uint32], first: int) -> None:
         """Add the vertices `first` + i, for each place i, to the frontier."""
         self._counts[REACH_CUT] = mirror_kernels()["reached"](
-            places, len(places), first, self._room.bits[0], self._room.bits[2], self._out.offsets, self._room.longs,
+            places, len(places), first, self._room.bits[0], self._out.offsets, self._room.longs,
             int(self._counts[REACH_CUT]))
 
     def _counted(self) -> NDArray[np.int64]:
         """Send the owned vertices of the frontier to their mirrors; returns the counts, summed over all ranks."""
         transport, front, kernels = self._rank.transport, self._room.bits[0], paged_frontier_kernels()
-        self._counts[REACH_EDGES] = kernels["edges_of"](front, self._numbers.n, self._away)
-        counts = self._counts[_SUMMED]
-        buffers = [np.zeros(0, np.uint8)] * transport.size
+        self._counts[REACH_EDGES] = kernels["edges_of"](front[self._first // 64 :], len(self._away), self._away)
+        head = self._head
+        head[: len(_SUMMED)] = self._counts[_SUMMED]
+        mine: list[Buffer] = [head.view(np.uint8)]
+        if self._counts[REACH_ACTIVE]:
+            one = int(self._counts[REACH_ONE])
+            mine += [whole for array in self._fields for whole in whole_part(self._value(array, one))]
+        buffers: list[Buffer] = [np.zeros(0, np.uint8)] * transport.size
         for rank in range(transport.size):
             if rank != transport.rank:
-                parts = whole_part(counts)
-                if self._counts[REACH_ACTIVE]:
-                    one = int(self._counts[REACH_ONE])
-                    for array in self._fields:
-                        parts += whole_part(self._value(array, one))
-                    parts += front_part(front, self._picks[rank])
-                buffers[rank] = joined_parts(parts)
-        totals = counts.copy()
-        for rank, message in enumerate(transport.exchange(buffers, f"frontier of {self._stage.name}")):
+                front_of = front_part(front, self._picks[rank]) if self._counts[REACH_ACTIVE] else []
+                buffers[rank] = joined_parts([*mine, *front_of])
+        totals = head.copy()
+        for rank, message in enumerate(transport.exchange(buffers, self._where)):
             if rank != transport.rank:
-                totals += self._read(Reader(message), rank)
+                totals += self._read(Reader(message, head.nbytes), rank)
         found = np.zeros_like(self._counts)
         found[_SUMMED] = totals
         return found
 
     def _read(self, reader: Reader, rank: int) -> NDArray[np.int64]:
-        """Mark as reached the mirrors that are named in the message of a rank; returns the counts in the message."""
-        counts = np.zeros(len(_SUMMED), np.int64)
-        reader.whole(counts)
+        """Add the mirrors that are named in the message of a rank to the frontier; returns the counts in the message.
+        """
+        counts: NDArray[np.int64] = reader.message[: self._head.nbytes].view(np.int64)
         if not counts[0]:
             return counts
         values = [np.empty_like(self._value(array, 0)) for array in self._fields]
         for value in values:
             reader.whole(value)
         first, last = self._numbers.mirrors_of(rank)
-        places = reader.places(last - first)
+        places, bits = reader.front(last - first)
+        if not len(places) and not len(bits):
+            return counts
+        one = self._one
         if len(places):
+            one[0] = first + int(places[0])
             self._reach(places, first)
+        else:
+            self._counts[REACH_CUT] = mirror_kernels()["united"](
+                bits, len(bits), first, self._room.bits[0], self._long, self._out.offsets, self._room.longs,
+                int(self._counts[REACH_CUT]), one)
+        if not self._counts[REACH_ACTIVE]:  # a mirror sends, and no value of another mirror is read
+            self._counts[REACH_ONE] = sender = int(one[0])
             for array, value in zip(self._fields, values):
-                bits, width = words_of(array, value.nbytes)
-                mirror_kernels()[f"same_{bits}"](
-                    value.view(f"u{bits // 8}"), places, len(places), first, width, array.view(f"u{bits // 8}"))
-            if not self._counts[REACH_ACTIVE]:
-                self._counts[REACH_ONE] = first + int(places[0])
+                np.copyto(self._value(array, sender), value)
         return counts
 
     def _value(self, array: NDArray[Any], v: int) -> NDArray[Any]:
@@ -171,3 +183,10 @@ def _clear_outside(bits: NDArray[np.uint64], low: int, high: int) -> None:
         bits[first : first + 1] &= ~((one << np.uint64(low & 63)) - one)
     if high & 63:
         bits[last - 1] &= (one << np.uint64(high & 63)) - one
+
+
+def long_bits(offsets: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The vertices whose edges are divided among entries of `longs` (see REACH_LONG), as a bitmap."""
+    long = np.zeros(-(-(len(offsets) - 1) // 64) * 64, np.uint8)
+    long[: len(offsets) - 1] = np.diff(offsets) > REACH_LONG
+    return np.packbits(long, bitorder="little").view(np.uint64)

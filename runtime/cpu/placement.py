@@ -98,7 +98,7 @@ def directions(plan: Plan, stored: StoredEdges, shape: Shape, options: Options) 
     return kinds if stored.directed or not kinds else {"in"}
 
 
-def place(plan: Plan, graph: Graph, options: Options) -> Placement:
+def place(plan: Plan, graph: Graph, options: Options, beside: int = 0) -> Placement:
     """Choose the placement of the edges of a run. Only the header and the directories of the page file are read.
 
     Args:
@@ -106,6 +106,7 @@ def place(plan: Plan, graph: Graph, options: Options) -> Placement:
         graph: a graph on disk.
         options: the options of the run. Without the option `memory`, and without another memory budget, the budget is
             80 % of the free memory.
+        beside: bytes of the budget that arrays of other runs take at the same time.
 
     Raises OutOfMemory if the budget is too small even for streaming. The message contains the smallest sufficient
     budget.
@@ -121,11 +122,11 @@ def place(plan: Plan, graph: Graph, options: Options) -> Placement:
     threads = options.threads or available_threads()
     streamed, reading = _need(plan, here, options), max(page_sizes(stored, ("in",)))
     whole = _need(plan, replace(here, streamed=False, built=frozenset({"in"}), reading=reading), options).peak
-    whole += _scratch(plan, _bounded_rows(stored), threads, here.n)
+    whole += _scratch(plan, _bounded_rows(stored), threads, here.n) + beside
     if merging > _free(limit, here):
         graph.order_to_file()
     if merging > _free(limit, here):  # the sizes of merged pages are not known before the merge
-        most = streamed.peak + _SPARE + _merged_bytes(stored) + _scratch(plan, _bounded_rows(stored), threads)
+        most = streamed.peak + _SPARE + _merged_bytes(stored) + _scratch(plan, _bounded_rows(stored), threads) + beside
         least = min(whole, max(merging, most)) + limit - _free(limit, here)
         raise OutOfMemory(f"{plan.name} on {stored.name} needs {in_bytes(merging)} of memory to merge in-edges and "
                           f"out-edges, more to run, and the budget is {in_bytes(limit)}: give "
@@ -137,7 +138,7 @@ def place(plan: Plan, graph: Graph, options: Options) -> Placement:
         return Placement(False, 0, largest, limit, whole, text)
     asked = f"{plan.name} on {stored.name} needs {in_bytes(whole)} of memory with its edges, "
     spare = max((stored.spare(kind) for kind in kinds), default=0)
-    state = streamed.peak + _SPARE + spare + _converted(plan, stored)
+    state = streamed.peak + _SPARE + spare + _converted(plan, stored) + beside
     state += _scratch(plan, lambda kind: _longest(stored, kind), threads)
     least = state + LEAST_BUFFERS * largest
     graph.unload()

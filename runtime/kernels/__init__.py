@@ -140,15 +140,17 @@ _MIRRORS = {
     **{f"renewed_{w}": f"i64(u{w}*, u32*, i64, i64, u{w}*)" for w in _WIDTHS},
     **{f"taken_{w}": f"void(u{w}*, u64*, i64, i64, u{w}*)" for w in _WIDTHS},
     **{f"put_listed_{w}": f"void(u{w}*, u32*, i64, i64, u{w}*)" for w in _WIDTHS},
-    **{f"same_{w}": f"void(u{w}*, u32*, i64, i64, i64, u{w}*)" for w in _WIDTHS},
     "listed": "i64(u64*, i64, u32*)",
     "flagged": "i64(u8*, u32*, i64, u64*)",
     "set_flags": "void(u64*, i64, u8*)",
     "set_listed_flags": "void(u32*, i64, u8*)",
     "picked": "i64(u64*, u64*, u32*, i64, u64*)",
+    "apart": "i64(u32*, u32*, i64, u32, u64*)",
+    "values_at": "void(u32*, u32*, u64*, i64, u32*)",
     "wait": "void(u32*, i64, i64, u64*)",
     "boundary": "i64(u32*, u32*, i64, u32, u32, u8*, u64*, u8*)",
-    "reached": "i64(u32*, i64, i64, u64*, u64*, u64*, u64*, i64)",
+    "reached": "i64(u32*, i64, i64, u64*, u64*, u64*, i64)",
+    "united": "i64(u64*, i64, i64, u64*, u64*, u64*, u64*, i64, i64*)",
 }
 
 

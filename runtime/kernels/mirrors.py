@@ -9,6 +9,7 @@ Values of one word have loops of their own: with an inner loop over the words, p
 import numpy as np
 
 from vlang.runtime.compile.intrinsics import inner, lowest
+from vlang.runtime.kernels.bits import DENSE, append, ones, squeezed
 from vlang.runtime.plan.layouts.reach_words import REACH_LONG
 
 
@@ -143,16 +144,6 @@ def set_listed_flags(listed, count, flags):
         flags[listed[k]] |= np.uint8(1)
 
 
-@inner
-def ones(word):
-    """The number of bits that are set in a word."""
-    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
-    pairs = np.uint64(0x3333333333333333)
-    word = (word & pairs) + ((word >> np.uint64(2)) & pairs)
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
-
-
 def picked(front, wanted, before, words, bits):
     """Set the bits of the places whose vertex is in the bitmap `front`; returns how many there are.
 
@@ -162,47 +153,97 @@ def picked(front, wanted, before, words, bits):
     found = np.int64(0)
     for w in range(words):
         there = front[w] & wanted[w]
+        if there == np.uint64(0):
+            continue
+        i, count = np.int64(before[w]), ones(there)
+        found += count
+        if count > DENSE:
+            there = there if wanted[w] == ~np.uint64(0) else squeezed(there, wanted[w])
+            append(bits, i, there)
+            continue
         while there != np.uint64(0):
             below = (there & (np.uint64(0) - there)) - np.uint64(1)
-            i = np.int64(before[w]) + ones(wanted[w] & below)
+            k = i + ones(wanted[w] & below)
             there &= there - np.uint64(1)
-            bits[i >> 6] |= np.uint64(1) << np.uint64(i & 63)
-            found += 1
+            bits[k >> 6] |= np.uint64(1) << np.uint64(k & 63)
     return found
 
 
-def reached(listed, count, first, front, left, offsets, longs, cut):
-    """Add the vertices `first` + i of listed places i to the frontier.
+def apart(values, places, count, common, bits):
+    """Set the bits of the places whose value differs from `common`; returns the number of these places."""
+    found = np.int64(0)
+    for w in range((count + 63) >> 6):
+        word = np.uint64(0)
+        for i in range(64 * w, min(64 * w + 64, count)):
+            word |= np.uint64(values[places[i]] != common) << np.uint64(i & 63)
+        bits[w] = word
+        found += ones(word)
+    return found
 
-    Their bits are set in `front` and cleared in `left`. The edges of a long vertex are divided among entries of
-    `longs`, from entry `cut` on (see REACH_LONGS); returns the number of entries afterwards.
-    """
-    for k in range(count):
-        v = first + np.int64(listed[k])
-        bit = np.uint64(1) << np.uint64(v & 63)
-        front[v >> 6] |= bit
-        left[v >> 6] &= ~bit
-        degree = np.int64(offsets[v + 1]) - np.int64(offsets[v])
-        if degree > REACH_LONG:
-            for part in range((degree + REACH_LONG - 1) // REACH_LONG):
-                longs[cut] = (np.uint64(part) << np.uint64(32)) | np.uint64(v)
-                cut += 1
+
+def values_at(values, places, bits, words, out):
+    """Write the values of the places whose bits are set, one after the other."""
+    k = np.int64(0)
+    for w in range(words):
+        there = bits[w]
+        while there != np.uint64(0):
+            out[k] = values[places[64 * w + lowest(there)]]
+            there &= there - np.uint64(1)
+            k += 1
+
+
+@inner
+def cut_row(v, offsets, longs, cut):
+    """Divide the edges of a vertex, if it is long, among entries of `longs` from `cut` on; returns the next entry."""
+    degree = np.int64(offsets[v + 1]) - np.int64(offsets[v])
+    if degree > REACH_LONG:
+        for part in range((degree + REACH_LONG - 1) // REACH_LONG):
+            longs[cut] = (np.uint64(part) << np.uint64(32)) | np.uint64(v)
+            cut += 1
     return cut
 
 
-def same_8(value, listed, count, first, width, values):
-    """Store one value for the vertices `first` + i of all listed places i."""
-    if width == 1:
-        for k in range(count):
-            values[first + np.int64(listed[k])] = value[0]
-        return
+def reached(listed, count, first, front, offsets, longs, cut):
+    """Set the bits of the vertices `first` + i of listed places i in the bitmap `front`.
+
+    The edges of a long vertex are divided among entries of `longs`, from entry `cut` on (see REACH_LONGS); returns the
+    number of entries afterwards.
+    """
     for k in range(count):
-        at = (first + np.int64(listed[k])) * width
-        for j in range(width):
-            values[at + j] = value[j]
+        v = first + np.int64(listed[k])
+        front[v >> 6] |= np.uint64(1) << np.uint64(v & 63)
+        cut = cut_row(v, offsets, longs, cut)
+    return cut
 
 
-same_16 = same_32 = same_64 = same_8
+@inner
+def cut_long(there, base, offsets, longs, cut):
+    """Divide the edges of the vertices `base` + i, for each bit i of a word, among entries of `longs` from `cut` on."""
+    while there != np.uint64(0):
+        cut = cut_row(base + lowest(there), offsets, longs, cut)
+        there &= there - np.uint64(1)
+    return cut
+
+
+def united(bits, words, first, front, long, offsets, longs, cut, one):
+    """Add the vertices `first` + i, for each bit i of a bitmap, to the frontier, which has none of them yet.
+
+    `long` is a bitmap of the vertices whose edges are divided among entries of `longs`, from entry `cut` on (see
+    `reached`). One of the vertices is stored in one[0]. Returns the number of entries of `longs` afterwards.
+    """
+    shift = np.uint64(first & 63)
+    for w in range(words):
+        word, at = bits[w], (first >> 6) + w
+        if word == np.uint64(0):
+            continue
+        one[0] = first + 64 * w + lowest(word)
+        front[at] |= word << shift
+        cut = cut_long((word << shift) & long[at], 64 * at, offsets, longs, cut)
+        over = word >> (np.uint64(64) - shift) if shift != np.uint64(0) else np.uint64(0)
+        if over != np.uint64(0):
+            front[at + 1] |= over
+            cut = cut_long(over & long[at + 1], 64 * at + 64, offsets, longs, cut)
+    return cut
 
 
 def boundary(theirs, mine, count, head, skipped, used, some, found):

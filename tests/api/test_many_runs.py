@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 import vlang
+from tests.paged.stores import opened, store_of
 from vlang import BindError, Graph, Program, Result
 from vlang.api.arguments.vertex_lists import described_list
 from vlang.api.running import together
 from vlang.errors import VlangError
-from vlang.runtime.cpu.together import searches
+from vlang.runtime.cpu.together import searches, woven_pass
 from vlang.runtime.cpu.together.group import LEAST
 from vlang.runtime.cpu.together.searches import SEARCHES
 from vlang.runtime.cpu.ways import reach
@@ -156,6 +157,25 @@ def test_shared_sums_have_the_same_bits() -> None:
 
 
 @pytest.mark.usefixtures("every_graph")
+def test_sharing_is_compared_with_passes_by_each_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On larger graphs, passes are shared at first, then not, then in the faster way; the bits are the same."""
+    monkeypatch.setattr(woven_pass, "_TRIED", 0)
+    found = compared(vlang.load("ppr"), drawn(300, 900, 0), seeds=[[k] for k in range(LEAST)])
+    assert re.fullmatch(rf"{LEAST} runs went together: they shared \d+ traversals of the edges; \d+ by themselves, to "
+                        "compare, or since that is faster", found[0].together)
+    sharing, group, run = woven_pass.Sharing(), object(), object()
+    moments = iter([0.0, 8, 16, 24, 30, *(30.0 + 2 * k for k in range(1, 17)), 99])
+    monkeypatch.setattr("time.perf_counter", lambda: next(moments))
+    for _ in range(4):
+        assert sharing.pays
+        sharing.ended(True, group, 8)
+    for _ in range(17):
+        assert not sharing.pays
+        sharing.ended(False, run, 1)
+    assert sharing.pays  # 1 second for each run, and 2 alone
+
+
+@pytest.mark.usefixtures("every_graph")
 def test_several_passes_directions_and_types() -> None:
     program, graph = vlang.compile(SEVERAL), drawn(300, 900, 0)
     found = compared(program, graph, source=list(range(LEAST + 2)), rounds=[0, 1, 2, 6, 6, 6, 6, 9])
@@ -166,7 +186,7 @@ def test_several_passes_directions_and_types() -> None:
 
 @pytest.mark.usefixtures("every_graph")
 def test_other_reductions_and_edge_columns() -> None:
-    """Runs with the same value of a parameter that contributions read share traversals."""
+    """Runs share traversals if they have the same value of a parameter that contributions read."""
     program, graph = vlang.compile(MIXED), drawn(300, 1500, SEGMENT + 3).with_rule_weights(1, 4)
     cuts = [1.0] * LEAST + [2.0] * LEAST + [3.0]
     found = compared(program, graph, source=list(range(len(cuts))), cut=cuts)
@@ -202,6 +222,32 @@ def test_runs_that_fit_into_memory_go_together(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.usefixtures("every_graph")
+def test_runs_share_the_pages_of_a_file() -> None:
+    """Runs with a small budget read each page once for all runs. With a large budget, they read the edges first."""
+    ppr, graph = vlang.load("ppr"), drawn(1_000, 300_000, 2 * SEGMENT + 5)
+    stored, seeds = opened(graph, 1 << 13), [[v] for v in range(8)]
+    store_of(stored).cuts("in")  # cutting pages takes memory, which would count
+    store_of(stored).cuts("out")
+    plain = [ppr(stored, seeds=one, max_rounds=3, memory="300K") for one in seeds]
+    found = list(ppr.map(stored, seeds=seeds, max_rounds=3, memory="600K"))
+    for alone, result in zip(plain, found, strict=True):
+        same(result, alone)
+    assert found[0].together.startswith("8 runs went together: they shared ")
+    assert "shared 0 " not in found[0].together
+    assert "streamed" in found[0].placement
+    assert "from disk in all" in found[0].together
+    assert 0 < found[0].read_bytes <= plain[0].read_bytes
+    little = list(ppr.map(stored, seeds=seeds, max_rounds=3, memory="300K"))
+    assert "memory has no room" in little[0].together
+    search = next(vlang.load("bfs").map(stored, source=list(range(8)), memory="600K"))
+    assert "a search reads the pages of its frontier only" in search.together
+    loaded = list(ppr.map(stored, seeds=seeds, max_rounds=3))
+    assert loaded[0].together.startswith("8 runs went together")
+    assert "edges in memory" in loaded[0].placement
+    same(loaded[7], plain[7])
+
+
+@pytest.mark.usefixtures("every_graph")
 def test_an_error_comes_in_its_place() -> None:
     graph, seeds = drawn(300, 900, 0), [[k] for k in range(8)]
     results = vlang.load("ppr").map(graph, seeds=seeds, damping=[0.5, 0.5, 1.5, *[0.5] * 5])
@@ -220,7 +266,7 @@ def test_an_error_comes_in_its_place() -> None:
     ("sssp", {"source": list(range(8))}, "its active vertices push"),
     ("cdlp", {"iterations": [1] * 8}, "a vertex takes all that its neighbours contribute at once"),
     ("ppr", {"seeds": [[1], [2]]}, "fewer than 6 runs"),
-    ("ppr", {"seeds": [[k] for k in range(8)], "memory": "1G"}, "with the option `memory` runs do not go together"),
+    ("ppr", {"seeds": [[k] for k in range(8)], "memory": "60K"}, "memory has no room for more at a time"),
 ])
 def test_other_runs_say_why_they_read_by_themselves(name: str, given: dict[str, Any], why: str) -> None:
     result = next(iter(vlang.load(name).map(drawn(300, 900, 0), **given)))

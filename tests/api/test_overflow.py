@@ -118,8 +118,8 @@ def test_a_given_field_has_no_sum() -> None:
 
 
 def test_betweenness_says_that_its_paths_overflow() -> None:
-    """The number of shortest paths overflows, and this is reported. A grid of 530 by 530 vertices has about 10^317
-    shortest paths from corner to corner.
+    """The number of shortest paths overflows, and the run reports the overflow. A grid of 530 by 530 vertices has about
+    10^317 shortest paths from corner to corner.
     """
     with pytest.raises(RangeError, match=r"^line \d+: `gather ways = .*` is infinite for vertex \d+, .* for f64"):
         load("betweenness")(Graph.read("grid:530x530"), sources=[0], threads=1)
@@ -274,8 +274,8 @@ LEFT = [6, 7, 9, 11, 12, 13, 14, 16]
 
 
 def test_every_operation_on_integers_is_tested(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tested operations include conversions by `int`, vectors, sums and products of vectors, and tuples. They also
-    include -(-127), which is `inf` in 8 bits.
+    """The tested operations include conversions by `int`, vectors, sums and products of vectors, and tuples. The test
+    also computes -(-127), which is `inf` in 8 bits.
     """
     places: list[Place] = []
     noted: list[Mapping[str, Any]] = []

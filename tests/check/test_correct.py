@@ -136,7 +136,7 @@ def test_accepted(body: str) -> None:
 
 
 def test_messages_of_a_normal_loop_with_gated_growth() -> None:
-    """No message reports a loop that ends by itself. In these loops, values grow under a condition or by unsent
+    """No message reports a loop that ends by itself. In the tested loops, values grow under a condition or by unsent
     changes.
     """
     table = checked("""

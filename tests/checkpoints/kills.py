@@ -3,8 +3,8 @@
 A program is compiled before the first fork of its runs. A child process runs a program with random threads, pages and
 execution ways, and writes checkpoints as often as possible, until it is killed or done. Each child resumes the run of
 the previous child. Half of the runs are on a page file, which each child streams through a ring of another size or
-holds in memory. Half of the children that stream also keep their vertex arrays in files. The result of the last child
-is compared with the result of a run without checkpoints.
+holds in memory. Half of the child processes that stream pages also keep vertex arrays in files. The result of the last
+child is compared with the result of a run without checkpoints.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from vlang.runtime.storage.state import windows
 
 _PAUSE = 0.004  # seconds of sleep after a round, so that kills are spread over all rounds
 _START = 0.01  # approximate seconds until a child begins its run
-_MOST = 4  # at most so many children of one run are killed
+_MOST = 4  # largest number of children of one run that are killed
 
 
 def slow(_row: Round) -> None:
@@ -114,8 +114,8 @@ def killed(case: str, want: Result, span: float, draw: random.Random) -> tuple[i
 
 @cache
 def undisturbed(case: str) -> tuple[Result, float]:
-    """Return the result of a run that is not killed, and the seconds that it takes. This run also compiles all kernels
-    of the case.
+    """Return the result of a run that is not killed, and the seconds that it takes. The undisturbed run also compiles
+    all kernels of the case.
     """
     program_of(case)(graph_of(case), **CASES[case].given)
     begin = time.monotonic()

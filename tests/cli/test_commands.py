@@ -60,8 +60,8 @@ def test_check(vlang: Call, tmp_path: Path) -> None:
 
 
 def test_check_names_the_lines_whose_integers_do_not_wrap(vlang: Call, tmp_path: Path) -> None:
-    """`check` warns of integers that may overflow. It does not warn of the depth of a search, which is less than n, or
-    of rounded floats, which never wrap.
+    """`check` warns of integers that may overflow. `check` does not warn of the depth of a search, which is less than
+    n, or of rounded floats, which never wrap.
     """
     text = "program hash\nvertex x: int = 1\nvertex y: float = 2.5\nvertex z: int = int(2.5)\nrepeat 5 times:\n" \
            "    gather s = max(u.x for u -> self)\n    apply x = {}x * 31 + s{}\n    apply z = int(y)\n"

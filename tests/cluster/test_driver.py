@@ -40,7 +40,7 @@ def test_a_script(tmp_path: Path) -> None:
 
 
 def test_errors_of_a_rank() -> None:
-    """An error on a rank is the same as in a run in one process. Arguments that cannot be sent to ranks are refused
+    """A run on ranks raises the same error as a run in one process. Arguments that cannot be sent to ranks are refused
     before the start.
     """
     graph, pagerank = named_graph(), program("pagerank")

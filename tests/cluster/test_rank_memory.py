@@ -1,4 +1,4 @@
-"""The memory that ranks under mpiexec take, compared with the estimate that is made before the run."""
+"""The memory that ranks under mpiexec take is compared with the estimate that is made before the run."""
 
 from __future__ import annotations
 

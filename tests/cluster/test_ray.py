@@ -111,7 +111,8 @@ def test_a_lost_rank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @WITH_RAY
 def test_errors_and_the_command(tmp_path: Path) -> None:
-    """An error is the same as in a run in one process. The command joins the running Ray, and writes one part per rank.
+    """A run on ranks raises the same error as a run in one process. The command joins the running Ray, and writes one
+    part per rank.
     """
     graph, pagerank = Graph.from_edges([0, 1], [1, 2], columns={"weight": [1.0, -2.0]}), program("sssp")
     with pytest.raises(Error) as want:

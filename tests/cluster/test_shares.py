@@ -170,9 +170,7 @@ def test_programs(name: str, keywords: dict[str, Any]) -> None:
     ("pagerank", {}), ("sssp", {"source": 2**33 + 3}), ("hits", {}), ("components", {}), ("bfs", {"source": 2**33}),
 ])  # fmt: skip
 def test_numbers_of_64_bits(name: str, keywords: dict[str, Any]) -> None:
-    """Ranks send each other vertex numbers of 64 bits if the graph needs such numbers. Local vertex numbers have 32
-    bits.
-    """
+    """Ranks send each other vertex numbers of 64 bits if the graph needs 64 bits. Local vertex numbers have 32 bits."""
     plain, base = Graph.read("rmat:10,weights=1..9").edges(), 2**33
     src, dst = (ends.astype(np.uint64) + np.uint64(base) for ends in (plain.src, plain.dst))
     weight = (plain.src % 9 + 1).astype(np.int8)

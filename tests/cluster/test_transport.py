@@ -9,10 +9,22 @@ import pytest
 from numpy.typing import NDArray
 
 from vlang.errors import ClusterError
-from vlang.runtime.cluster.messages import Reader, Sent, bytes_of, flag_part, joined_parts, value_part
+from vlang.runtime.cluster.messages import (
+    Picks,
+    Reader,
+    Sent,
+    bytes_of,
+    flag_part,
+    front_part,
+    joined_parts,
+    value_part,
+)
 from vlang.runtime.cluster.ranges import Ranges, cut_ranges
+from vlang.runtime.cluster.rank_reach import long_bits
 from vlang.runtime.cluster.transports.thread_ranks import run_ranks
 from vlang.runtime.cluster.transports.transport import Solo, Transport, agree, gathered, summed
+from vlang.runtime.kernels import mirror_kernels, paged_frontier_kernels
+from vlang.runtime.plan.layouts.reach_words import REACH_LONG
 from vlang.runtime.plan.plan import BLOCK
 
 
@@ -113,3 +125,33 @@ def test_flags() -> None:
         Reader(message).flags(found)
         assert np.array_equal(found, flags[places] & 1)
         assert len(message) <= 8 + min(bytes_of(len(places), -(-count // 2), 0))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.002, 0.2, 0.7, 1.0])
+def test_fronts(share: float) -> None:
+    """The frontier among the mirrored vertices arrives at the mirrors, from lists, sparse and dense bitmaps."""
+    rng, n, low, high = np.random.default_rng(int(1000 * share)), 1 << 12, 130, 3900
+    for wanted_share in (0.3, 0.98, 1.0):
+        wanted = low + np.flatnonzero(rng.random(high - low) < wanted_share).astype(np.uint32)
+        flags = np.zeros(n, np.uint8)
+        flags[low:high] = rng.random(high - low) < share
+        front = np.packbits(flags, bitorder="little").view(np.uint64)
+        degrees = rng.integers(0, 1 << 30, n).astype(np.uint32)
+        edges = paged_frontier_kernels()["edges_of"](front, n, degrees)
+        assert edges == int(degrees[flags == 1].sum(dtype=np.int64))
+
+        first = 77  # the mirrors begin inside of a word
+        places, bits = Reader(joined_parts(front_part(front, Picks.of(wanted)))).front(len(wanted))
+        degree = np.where(rng.random(n + first) < 0.01, REACH_LONG + 5, 3)
+        offsets = np.concatenate([[0], np.cumsum(degree)]).astype(np.uint64)
+        here, longs, one = np.zeros(-(-(n + first) // 64), np.uint64), np.zeros(2 * n, np.uint64), np.full(1, -1)
+        if len(bits):
+            count = mirror_kernels()["united"](bits, len(bits), first, here, long_bits(offsets), offsets, longs, 0, one)
+        else:
+            count = mirror_kernels()["reached"](places, len(places), first, here, offsets, longs, 0)
+        chosen = first + np.flatnonzero(flags[wanted])
+        found = np.flatnonzero(np.unpackbits(here.view(np.uint8), bitorder="little"))
+        assert found.tolist() == chosen.tolist()
+        assert sorted(longs[:count].tolist()) == sorted(
+            (part << 32) | v for v in chosen[degree[chosen] > REACH_LONG].tolist() for part in range(2))
+        assert not len(bits) or one[0] in chosen

@@ -1,4 +1,6 @@
-"""Programs over names and times, compared with the interpreter, and the values that a call accepts or refuses."""
+"""Programs over names and times are compared with the interpreter. The values that a call accepts or refuses are
+tested, too.
+"""
 
 from __future__ import annotations
 

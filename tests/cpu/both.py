@@ -34,8 +34,8 @@ def assert_both(
     On the CPU, every partition of the work must give the same bits. Returns the result of the CPU.
 
     Args:
-        ways: how many of GPU_WAYS to run with VLANG_EXHAUSTIVE. Otherwise, only one of these ways runs, which the
-            program text determines.
+        ways: how many of GPU_WAYS to run with VLANG_EXHAUSTIVE. Without VLANG_EXHAUSTIVE, the program text determines
+            the only way that runs.
         options: options of every run.
     """
     program = compile(program) if isinstance(program, str) else program

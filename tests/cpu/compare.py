@@ -96,7 +96,7 @@ def assert_as_interpreted(
 ) -> None:
     """Assert that integers are equal to the interpreter's values, and that floats differ by at most 1e-5.
 
-    With `inexact`, only the fields named there may differ by 1e-5; all other fields must be equal.
+    If `inexact` is given, only the fields in `inexact` may differ by 1e-5; all other fields must be equal.
     """
     for name, want in outcome.fields.items():
         got = np.asarray(result[name])

@@ -52,7 +52,7 @@ def kernel(name: str) -> Kernel:
 
 
 def runs(count: int) -> bool:
-    """Return whether `count` threads run besides the main thread. Wait up to 10 s until this is true."""
+    """Return whether `count` threads run besides the main thread. Wait up to 10 s for these threads."""
     end = time.monotonic() + 10
     while running() != count and time.monotonic() < end:
         time.sleep(0.001)

@@ -149,7 +149,7 @@ class Library(ModuleType):
     """A stand-in for CuPy's module of NVRTC.
 
     Attributes:
-        asked: how often the version was requested, which loads the library.
+        asked: how often the version was requested. A request loads the library.
     """
 
     def __init__(self, version: tuple[int, int]) -> None:

@@ -1,4 +1,4 @@
-"""The pages about diagnostics. Titles come from the registry, and examples from tests/mistakes.
+"""The pages about diagnostics. Titles come from the registry, and examples come from tests/mistakes.
 
 `python -m tests.docs.diagnostics` writes titles, examples, the index and the table of language.md. All other text is
 written by hand.

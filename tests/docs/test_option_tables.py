@@ -30,8 +30,8 @@ def test_every_table_and_every_option_is_shown() -> None:
 
 
 def test_errors_that_documents_name_are_public() -> None:
-    """Errors that documents name are public. There are two exceptions: the base class (`vlang.Error`), and the subclass
-    of ProgramError and TypeError.
+    """Errors that documents name are public. Two error classes are exceptions: the base class (`vlang.Error`), and the
+    subclass of ProgramError and TypeError.
     """
     whole = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md"))
     for name in errors.__all__:

@@ -55,7 +55,7 @@ def commands(block: Block) -> list[str]:
 
 
 def normal(text: str) -> str:
-    """Return a text without the parts that differ from run to run: times and rates."""
+    """Return a text without times and rates, which differ from run to run."""
     for pattern, replacement in _VARYING:
         text = pattern.sub(replacement, text)
     return "\n".join(line.rstrip() for line in text.splitlines())

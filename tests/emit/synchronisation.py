@@ -73,8 +73,8 @@ def cuda_operations(path: str, text: str) -> Iterator[str]:
 
 
 def _whole(text: str, start: int) -> str:
-    """Return the expression from `start` to the parenthesis that closes its first parenthesis, and a following
-    subscript.
+    """Return the expression that begins at `start`. The expression ends with the parenthesis that closes its first
+    parenthesis, or with a subscript after this parenthesis.
     """
     depth = 0
     for at in range(start, len(text)):

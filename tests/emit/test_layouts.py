@@ -64,7 +64,7 @@ def members(struct: str) -> list[str]:
 
 
 def constants() -> dict[str, int]:
-    """Return those constants and enumerators of the kernels that are plain numbers."""
+    """Return the constants and enumerators of the kernels that are plain numbers."""
     found: dict[str, int] = {}
     plain = r"^(?:\[\[maybe_unused\]\] )?constexpr (?:u32|u64|int) (\w+) = ([\w+*/ ()]+);"
     for name, value in re.findall(plain, SOURCE, re.MULTILINE):

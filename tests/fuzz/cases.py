@@ -115,8 +115,8 @@ def _drawn(strategy: st.SearchStrategy[Generated], seed: int, count: int) -> lis
 def variants(made: Generated, count: int = GRAPHS, precision: int = 32) -> Iterator[Fuzzed]:
     """Yield the program with its own graph, and with other graphs that have the same kinds of columns.
 
-    The other graphs are reversed, denser with half of the edges at one vertex, larger, or have all edges in both
-    directions.
+    The other graphs are of several kinds: reversed graphs, denser graphs with half of the edges at one vertex, larger
+    graphs, and graphs with all edges in both directions.
     """
     own = made.graph
     rng = np.random.default_rng(own.m + 31 * own.n + len(made.text))

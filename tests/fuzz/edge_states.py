@@ -26,8 +26,8 @@ _ENDS = (("w", "self"), ("self", "w"), ("w", "u"), ("u", "w"))
 class _Writer:
     """Writes one program with the vertex fields `n`, `x` and `marked`, and the edge field `weight`.
 
-    Expressions have a place: "vertex", "edge", "both" (over other edges than in-edges), "pair" (of a common
-    neighbour), or "far" (of a common neighbour, over other edges than in-edges).
+    Each expression has a place: "vertex", "edge", "pair" (at a common neighbour), "both" (at edges that are not
+    in-edges), or "far" (at a common neighbour, over edges that are not in-edges).
     """
 
     draw: st.DrawFn

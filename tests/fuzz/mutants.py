@@ -1,8 +1,8 @@
 """Run mutants of library programs: `python -m tests.fuzz.mutants --count 4000 --seed 1`.
 
 A mutant is a program of the standard library in which tokens, expressions, types or lines are replaced. Each mutant
-runs on a random graph in the engine and in the interpreter. `tests/check/test_mutants.py` only checks mutants and
-writes their code.
+runs on a random graph in the engine and in the interpreter. `tests/check/test_mutants.py` checks mutants and writes
+their code, but does not run them.
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ def named_programs(draw: st.DrawFn) -> Generated:
 
 
 def _columns(rng: np.random.Generator, graph: Any, unit: str) -> dict[str, Any]:
-    """Return the columns of names and times. Both directions of an edge have the same value."""
+    """Return the columns of names and times. Both directions of an edge have the same name and the same time."""
     once = graph.m
     loops = graph.src == graph.dst
     if not graph.directed:

@@ -1,7 +1,7 @@
 """Random programs over the whole language: the forms of `nested_programs` and all other forms.
 
 The programs have every numeric type, declared reductions of scalars and tuples, tuples of two to four parts in
-fixpoints and gathers, vectors of every kind, HyperLogLog counters, and fields of vertices that are no neighbours. The
+fixpoints and gathers, vectors of every kind, HyperLogLog counters, and fields of vertices that are not neighbours. The
 programs also have sets, globals that later statements read, `until` without a bound, loops over changes of integers and
 floats, several fields in one declaration, functions with defaults, and contracts. All values are exact except the
 values of fields of kind "real".

@@ -34,8 +34,8 @@ class Report:
     Attributes:
         tool: the tool.
         code: the exit code of the process.
-        seconds: its run time.
-        text: its output.
+        seconds: the run time of the process.
+        text: the output of the process.
     """
 
     tool: str

@@ -68,8 +68,8 @@ def streamed(file: Path, name: str, gpu_memory: int | None, **options: Any) -> R
     ("components", {}), ("hits", {"max_rounds": 8}), ("katz", {"max_rounds": 8}),
 ])
 def test_programs(graph: Graph, path: Path, name: str, options: dict[str, Any]) -> None:
-    """Programs are right with the least device memory, and with slightly more. They are right with all edges on the
-    device, too; in this case, edges are read about once.
+    """Programs are right with the least device memory, and with slightly more. Programs are right with all edges on the
+    device, too, and then read each edge about once.
     """
     want = program(name)(graph, **options)
     least_memory = least(path, name, **options)

@@ -1,4 +1,4 @@
-"""Adjacency lists equal those that NumPy computes, for any number of threads, any order in which the lists are
+"""Adjacency lists equal the lists that NumPy computes, for any number of threads, any order in which the lists are
 requested, and any grouping of the work.
 """
 

@@ -1,4 +1,4 @@
-"""Graphs derived from graphs, and conversions to matrices, NetworkX graphs and frames, compared with NetworkX."""
+"""Derived graphs, and conversions to matrices, NetworkX graphs and frames, are compared with NetworkX."""
 
 from __future__ import annotations
 

@@ -90,7 +90,8 @@ def overwrite(arrays: list[Any]) -> None:
 def test_the_arrays_of_the_caller_may_change(way: str) -> None:
     """Changes of the user's arrays before or after the first call do not affect the graph.
 
-    Column ranges are not affected either. The column ranges matter because they decide which checks are skipped.
+    Changes of the user's arrays do not affect column ranges either. The column ranges matter because they decide which
+    checks are skipped.
     """
     make, _ = WAYS[way]()
     whole = make()

@@ -89,7 +89,7 @@ def _exprs(change: Callable[[f.Expr], f.Expr | None], body: Any = None) -> Any:
 
 
 def _body(change: Callable[[f.Statement], tuple[f.Statement, ...]], body: tuple[f.Statement, ...]) -> Any:
-    """Return the statements, including those inside blocks, in which `change` replaces each statement."""
+    """Return the statements in which `change` replaces each statement, including statements inside blocks."""
     found: list[f.Statement] = []
     for one in body:
         for other in change(one):

@@ -17,7 +17,7 @@ from vlang import records
 
 
 def classes(made: Any) -> tuple[Any, ...]:
-    """Return the same classes, decorated by `made`."""
+    """Return the test classes, decorated by `made`."""
 
     @made(frozen=True)
     class Base:

@@ -66,7 +66,7 @@ def test_a_loop_in_a_block_is_none() -> None:
 
 def changed(program: Program, result: Result) -> list[str]:
     """Run one more superstep of each loop that ends when nothing changes; return the changed fields and the number of
-    such loops.
+    loops that ran.
     """
     wrong = []
     for loop in restarts(program.stages().facts):

@@ -107,7 +107,7 @@ def test_verdicts(line: int, operator: str, killed: bool, by: str, note: str, tm
 
 
 def test_several_mutations_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each mutation has a tree of its own. A test file that fails ends the other test files of its mutation."""
+    """Each mutation has its own tree. A test file that fails ends the other test files of its mutation."""
     tree = tmp_path / "tree"
     tree.mkdir()
     for name, text in TINY.items():

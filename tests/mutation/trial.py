@@ -23,9 +23,9 @@ from tests.mutation.plan import covering
 
 __all__ = ["Trials", "Verdict", "copied"]
 
-SILENCE = 300.0  # tests hang if none ends within so many seconds
+SILENCE = 300.0  # tests hang if no test ends within this number of seconds
 SHARE = 0.1  # the part of SILENCE that a hanging test may take without the mutation
-SOON = 4  # so many test files of every mutation run before the other files of any mutation
+SOON = 4  # number of test files of every mutation that run before the other files of any mutation
 _ENDED = re.compile(r"^(\S+::.*?) (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)\b", re.MULTILINE)
 
 
@@ -132,7 +132,7 @@ class Trials:
 
     def _work(self, job: int, waiting: Iterator[tuple[_Mutant, str]], lock: threading.Lock,
               done: queue.SimpleQueue[_Mutant | BaseException]) -> None:
-        """Run test files until none is waiting. The tests inherit the two processors of this thread."""
+        """Run test files until no test file is waiting. The tests inherit the two processors of this thread."""
         if self.jobs > 1:
             usable = sorted(os.sched_getaffinity(0))
             os.sched_setaffinity(0, {usable[(2 * job + k) % len(usable)] for k in range(2)})

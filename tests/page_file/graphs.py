@@ -21,8 +21,8 @@ def drawn_graph(n: int, edges: int, seed: int = 1, **options: Any) -> Graph:
 def same_graph(found: Graph, expected: Graph) -> None:
     """Assert that two graphs are equal, except for the order of their rows.
 
-    The function compares ids, rows in both directions in the order of the ids, columns with types and bounds, and
-    notes.
+    The function compares ids, notes, columns with types and bounds, and the rows of both directions in the order of the
+    ids.
     """
     found, expected = found.plain(), expected.plain()
     assert (found.n, found.m, found.directed) == (expected.n, expected.m, expected.directed)

@@ -235,7 +235,8 @@ def test_a_bitmap_of_wide_ids_takes_little_more(tmp_path: Path) -> None:
 
 
 def test_parts_of_long_text_ids_fit_their_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A part has at least LEAST_RUN ids. It has more if these ids fit into memory with two copies of their text."""
+    """A part has at least LEAST_RUN ids. A part has more ids if the ids fit into memory with two copies of their text.
+    """
     parts, memory, merge, start = [], 1 << 20, disk_ids._merge_parts, DiskSpace.__init__
 
     def watched(lists: list[Any], samples: list[Any], most: int) -> Iterator[list[tuple[int, int]]]:

@@ -236,7 +236,7 @@ def test_ids(tmp_path: Path) -> None:
 
 def test_a_row_that_ends_in_the_next_page(tmp_path: Path) -> None:
     """A row that continues in the next page is refused unless its vertex is long, because the tasks of kernels rely on
-    this.
+    this rule.
     """
     save(drawn_graph(60, 2000, directed=False), tmp_path / "x.vg", page_bytes=4096)
     damaged = Damaged(tmp_path / "x.vg")

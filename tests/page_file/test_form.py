@@ -62,7 +62,8 @@ def test_round_trip(name: str, layout: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("layout", "edges"), [("degree", 4000), ("hubs", 4000), ("hubs", 30)])
 def test_layouts_order_vertices(layout: str, edges: int, tmp_path: Path) -> None:
-    """Vertices are in the order of degree, or the hubs precede the other vertices, which are ordered by number.
+    """Vertices are in the order of degree; with the layout `hubs`, hubs come first, and the other vertices follow in
+    the order of their numbers.
 
     Hubs are the 8 % of the vertices with the largest product of in-degree and out-degree, if this product is not 0.
     """
@@ -228,7 +229,7 @@ def test_pages_are_written_past_the_page_cache(
 ) -> None:
     """If the file system refuses direct writes, at open or at the first write, the file has the same bytes.
 
-    Short writes are continued.
+    If a write stores only a part of the data, the rest is written by further writes.
     """
     graph = Graph.read("rmat:12,64", weights="1..9")
     save(graph, tmp_path / "whole.vg", page_bytes=1 << 18)

@@ -164,7 +164,7 @@ def streaming(buffers: int, kept: float = 0.0, windows: Path | None = None) -> I
         windows: the folder for a file with the vertex arrays that are not read at random; None keeps them in memory.
     """
 
-    def place(plan: Plan, graph: Graph, options: Options) -> Placement:
+    def place(plan: Plan, graph: Graph, options: Options, beside: int = 0) -> Placement:
         assert graph.stored is not None
         sizes = page_sizes(graph.stored, directions(plan, graph.stored, graph.shape(), options))
         return Placement(True, buffers * max(sizes) + int(kept * sum(sizes)), max(sizes), 0, 0, "streamed", buffers,

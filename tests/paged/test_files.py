@@ -178,7 +178,7 @@ def test_a_file_system_that_refuses_direct_reads(
     graph: Graph, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If the file system refuses direct reads, at open or at the first read, reads are buffered, and the run reports
-    this.
+    the buffered reads.
     """
     want, real_open, real_read = PAGERANK(graph), os.open, os.preadv
 

@@ -79,8 +79,8 @@ def test_other_ways_are_refused_with_the_need(path: Path) -> None:
 
 
 def test_checkpoints_of_a_state_in_a_file(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A checkpoint needs no memory for a copy of the state. A run that continues from a checkpoint needs no such memory
-    either.
+    """A checkpoint needs no memory for a copy of the state. A run that continues from a checkpoint needs no memory for
+    a copy either.
 
     The parts of the run have their state in a file, in memory, and in a file again. The search for cycles, which begins
     at superstep 4 in this test, copies the state. The last part continues from a checkpoint with this copy.
@@ -135,8 +135,8 @@ def test_a_folder_that_cannot_be_written(path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_which_arrays_move() -> None:
-    """Arrays that a gather reads at neighbours stay in memory, with both buffers of a field. Other arrays move to the
-    file.
+    """Arrays that a gather reads at neighbours stay in memory, with both buffers of a field. All other vertex arrays
+    move to the file.
     """
     pagerank, cdlp = PAGERANK.plan(frozenset()), load("cdlp").plan(frozenset())
     assert pagerank.scattered == {"work:message.s1.0"}

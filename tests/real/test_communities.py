@@ -2,8 +2,8 @@
 that igraph finds, and the trusses are compared with the trusses of NetworkX.
 
 The figures are means of `community_multilevel` of igraph 1.0.0 for three seeds, on undirected graphs without weights,
-self-loops and parallel edges. In both libraries the modularity varies by up to 2.6 % between seeds, so that means of
-three seeds are compared.
+self-loops and parallel edges. In vlang and in igraph, the modularity varies by up to 2.6 % between seeds, so that means
+of three seeds are compared.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Every program of the standard library on real graphs, compared with an independent algorithm.
+"""Every program of the standard library is compared with an independent algorithm on real graphs.
 
 Each program runs on a directed road network, rome99, and on an undirected social network, ca-GrQc; some programs also
 run on larger graphs. Parameters and inputs come from `tests.reference.cases`, with three exceptions. `cf` runs on the
-bipartite double cover of the graph, with users on one side and items on the other. `neural` gets weights that keep the
-network active. `triangles` and `lcc` are defined on undirected graphs; these two programs run on an undirected copy of
-rome99. Priors, temperatures and voltages are drawn from fixed seeds.
+bipartite double cover of the graph, with users on one side and items on the other side. `neural` gets weights that keep
+the network active. `triangles` and `lcc` are defined on undirected graphs; these two programs run on an undirected copy
+of rome99. Priors, temperatures and voltages are drawn from fixed seeds.
 """
 
 from __future__ import annotations

@@ -46,8 +46,7 @@ def walk(node: object) -> Iterator[t.Node]:
 
 
 def walk_superstep(node: object) -> Iterator[t.Node]:
-    """Yield the nodes that `walk` yields, except nodes in supersteps of inner loops, which have an `iteration` of their
-    own.
+    """Yield the nodes that `walk` yields, except nodes in supersteps of inner loops, which have their own `iteration`.
     """
     if isinstance(node, t.Repeat):
         yield from walk(node.limit)
@@ -268,7 +267,7 @@ class Evaluator:
             expr: The pick.
             inner: The edges of the pick.
             row: The row of each edge.
-            of_edges: The seed and the keys, the places, the weights and the values of the edges.
+            of_edges: The keys (the seed is the first key), places, weights and values of the edges.
             default: The value of a row without edges.
             count: The number of rows.
         """

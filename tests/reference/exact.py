@@ -17,7 +17,9 @@ __all__ = ["computes", "narrowed", "refuse_infinite", "widest"]
 
 
 def widest(type_: Type) -> Type:
-    """Return the type with all integers widened to 64 bits: to u64 if any component is u64, else to i64."""
+    """Return the type with all integers widened to 64 bits. The integers become u64 if any component is u64, and
+    otherwise i64.
+    """
     if isinstance(type_, Tuple):
         unsigned = U64 if U64 in type_.items else I64
         return Tuple(tuple(cast(Scalar, unsigned if i.kind == "uint" else widest(i)) for i in type_.items))

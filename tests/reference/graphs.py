@@ -101,7 +101,7 @@ def random_graph(seed: int, directed: bool | None = None, largest: int = 20) -> 
     The column `weight` has whole numbers 1..9, or these numbers divided by 4.
 
     Args:
-        directed: None draws one of both kinds with equal probability.
+        directed: None means that the graph is directed or undirected with equal probability.
     """
     rng = np.random.default_rng(seed)
     n = int(rng.integers(5, largest + 1))
@@ -127,7 +127,7 @@ def ref_graphs(
         draw: From Hypothesis.
         max_n: The largest number of vertices.
         max_edges: The largest number of listed edges.
-        directed: None draws one of both kinds.
+        directed: None means that the graph may be directed or undirected.
         columns: The kind of each column by name: "int" (0..9), "float" (multiples of 1/4 from 0 to 8, exact in f32),
             "signed" (-9..9), or "wide" (0..9, or near the largest integer).
         min_n: The smallest number of vertices.

@@ -56,7 +56,7 @@ def weighted_mode(groups: Groups, weights: Value, rows: int, precision: int) -> 
     smallest key is returned.
 
     Args:
-        weights: the weights of the edges of `groups`. A group whose weights add up to -inf is no candidate.
+        weights: the weights of the edges of `groups`. A group whose weights add up to -inf is not a candidate.
     """
     weights = spread(definite(weights, precision), len(groups.group))
     weights = convert(weights, F64 if item(weights.type).floating else I64)

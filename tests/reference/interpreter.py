@@ -434,8 +434,8 @@ class _Machine:
         return "" if frame.active.any() else "inactive"
 
     def _stalled(self, loop: t.Repeat, frame: Frame, stores: list[Store], env: Env) -> bool:
-        """Return whether later supersteps would all be the same. This is true if nothing changed, no change is unsent,
-        and the loop does not read `iteration`.
+        """Return whether later supersteps would all be the same. Later supersteps are the same if nothing changed, no
+        change is unsent, and the loop does not read `iteration`.
         """
         own = walk_superstep((loop.block, loop.until))
         if any(isinstance(node, t.Name) and node.name == "iteration" for node in own):

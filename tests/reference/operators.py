@@ -1,8 +1,8 @@
 """Operators and functions of the reference interpreter (language.md sections 6 and 8).
 
 language.md leaves some choices to this module. A shift by less than 0, or by at least the width of the type, gives 0.
-For `>>` of a negative number, it gives -1. An integer to a negative power is 0. Float `//` is the floor of the
-quotient; float `%` is exact and has the sign of the divisor.
+For `>>` of a negative number, such a shift gives -1. An integer to a negative power is 0. Float `//` is the floor of
+the quotient; float `%` is exact and has the sign of the divisor.
 """
 
 from __future__ import annotations

@@ -20,8 +20,9 @@ class LoopRun:
         depth: The number of `repeat` and `for` blocks around it.
         rounds: The number of rounds that were run.
         reason: The reason why the loop ended: "count" (`n times` or the range is done), "until", "inactive" (no vertex
-            is active), "limit" (`at most` or the end of a range was reached first), "stalled" (no superstep can change
-            anything, and `until` does not hold), or "max_rounds".
+            is active), "limit", "stalled" or "max_rounds". The reason "limit" means that `at most` or the end of a
+            range was reached first. The reason "stalled" means that no superstep can change anything, and that `until`
+            does not hold.
         active: The number of active vertices at the start of each round; in a range, all vertices are active.
     """
 

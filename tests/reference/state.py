@@ -50,7 +50,7 @@ class Column:
     """An edge field or an edge state: one value per stored edge.
 
     Attributes:
-        rows: For an edge state, a vertex field. It counts the statements that changed a value of an in-edge of the
+        rows: For an edge state, a vertex field with the number of statements that changed a value of an in-edge of the
             vertex.
     """
 

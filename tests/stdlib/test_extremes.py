@@ -1,5 +1,5 @@
 """Every program of the library with values near the ends of its types: the result is right, or an error or a warning
-says that it is not.
+says that it is wrong.
 
 All float inputs of a program are multiplied by a power of two, so that sums, products and paths overflow f32 or f64.
 A run of 32 bits is compared with the reference interpreter in 64 bits, in which nothing overflows. In a run of 64 bits,

@@ -47,7 +47,7 @@ repeat 1 times:
     ("program p\nvertex x: f64 = 1e300\nvertex y: f32 = f32(x)\n", 3),
 ], ids=["power", "small", "poles", "items", "exp", "vectors", "let", "beside a sum", "narrower"])
 def test_operations_on_floats_that_overflow_are_said(text: str, line: int) -> None:
-    """A division by 0 and a logarithm of 0 are no overflow."""
+    """A division by 0 or a logarithm of 0 is not an overflow."""
     try:
         warnings = compile(text, "p.vp")(STAR, threads=1).warnings
     except RangeError as error:  # of a `let`

@@ -1,4 +1,4 @@
-"""The programs of examples/gallery, compared with the interpreter and with independent computations."""
+"""The programs of examples/gallery are compared with the interpreter and with independent computations."""
 
 from __future__ import annotations
 

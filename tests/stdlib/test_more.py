@@ -1,4 +1,4 @@
-"""The other programs of the standard library, compared with the interpreter and with other algorithms."""
+"""The programs in `MORE` are compared with the interpreter and with other algorithms."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_on_families(name: str) -> None:
     interpreter and with another algorithm.
 
     For a sample of programs that has each kind of kernel, every partition of the work gives the same bits. With
-    VLANG_EXHAUSTIVE, this is tested for all programs.
+    VLANG_EXHAUSTIVE, all partitions are tested for all programs.
     """
     cuts = OF_LIBRARY if EXHAUSTIVE or name in EACH_KIND else CUTS[:1]
     for number, shape in enumerate(FAMILIES):

@@ -23,7 +23,7 @@ __all__ = ["mapped"]
 def mapped(
     program: Program, graph: Graph | None, options: Options | Mapping[str, Any] | None, arguments: dict[str, Any]
 ) -> Iterator[Result]:
-    """See `Program.map`. The arguments are checked at once; each run starts when its result is requested.
+    """See `Program.map`. The arguments are checked immediately; each run starts when its result is requested.
 
     Args:
         program: the program.
@@ -32,7 +32,7 @@ def mapped(
         arguments: the keywords of the call.
 
     Raises:
-        BindError: no parameter is given as a list of values, or the lists have different lengths.
+        BindError: no parameter has a list of values, or the lists have different lengths.
     """
     levels = {p.name: 1 if p.type == "vertices" else p.type.count(",") + 1 if "[" in p.type else 0
               for p in program.params}
@@ -55,8 +55,7 @@ def mapped(
 def _runs(
     program: Program, graph: Graph | None, options: Options | Mapping[str, Any] | None, rows: Iterable[dict[str, Any]]
 ) -> Iterator[Result]:
-    """The results of the calls with these arguments, in order. Where it is allowed, runs share their reads of the
-    edges.
+    """Yield the results of the calls with these arguments, in order. If possible, runs share their reads of the edges.
     """
     from vlang.api.running.together import most_together  # start-up
 
@@ -95,7 +94,7 @@ def _together(group: Sequence[tuple[Program, Call]]) -> Iterator[Result]:
 
 
 def _depth(value: Any) -> int:
-    """How deep lists are nested: 0 for a single value, 1 for a list of values, 2 for a list of lists."""
+    """Return the nesting depth of lists: 0 for a single value, 1 for a list of values, 2 for a list of lists."""
     if isinstance(value, np.ndarray):
         return value.ndim
     if isinstance(value, (str, bytes, Mapping)) or not hasattr(value, "__iter__"):

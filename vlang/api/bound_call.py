@@ -19,7 +19,7 @@ __all__ = ["bound_call"]
 
 
 def bound_call(program: Program, graph: Graph, options: Options, arguments: dict[str, Any]) -> Call:
-    """The call of a program with options that are already read.
+    """Return the bound call of a program. The options have been read before.
 
     Args:
         program: the program.

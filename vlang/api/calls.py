@@ -33,7 +33,8 @@ class Stages:
         program: the IR.
         facts: the facts of its loops.
         derived: the fields of loops that rule D rewrote into delta form.
-        watches: for sizes and inputs of calls, the values to test, and the operations that may overflow.
+        watches: the values to test and the operations that may overflow, keyed by the graph size and the inputs of a
+            call.
     """
 
     checked: Checked
@@ -44,7 +45,7 @@ class Stages:
 
     @cached_property
     def watch(self) -> Watch:
-        """The values that may become infinite, whatever the inputs of a call are."""
+        """The values that may become infinite for some inputs of a call."""
         return watch_of(self.program)
 
     @cached_property
@@ -55,8 +56,7 @@ class Stages:
 
     @cached_property
     def sent(self) -> Mapping[int, Mapping[str, str]]:
-        """A dict by loop number with an entry for each loop in delta form: the slots of the sent values, by field name.
-        """
+        """For each loop in delta form, by loop number: the slot of the sent values of each field, by field name."""
         return {number: {name: f"sent:{name}" for name in loop.applied}
                 for number, loop in enumerate(self.facts.loops.values()) if loop.kind == "delta"}
 
@@ -71,8 +71,8 @@ class Call:
         precision: 32 or 64, the bits of `int` and `float`.
         parameters: the parameters as the caller passed them.
         scalars: the parameters in the form that the engine takes.
-        fields: the vertex fields that the caller passed, as stored.
-        old: fields of an earlier result that also replace initializers.
+        fields: the vertex fields that the caller passed, in stored form.
+        old: the fields of an earlier result that replace initializers, in addition to `fields`.
         starts: the states from which loops continue, by the number of the loop.
         names: the names of categories, in increasing order; a category is stored as the position of its name.
         notes: warnings of binding.

@@ -1,4 +1,4 @@
-"""Chaos mode: runs a program a second time, in a random order that its rules permit, and compares the results.
+"""Chaos mode: runs a program a second time in a random order that the rules permit, and compares the two results.
 
 The rules are in section 10 of the language definition.
 """
@@ -42,17 +42,17 @@ Run = Callable[[Graph, Options, Draws], "Result"]
 
 def chaos_run(run: Run, graph: Graph, options: Options, facts: Facts, scalars: Mapping[str, Any],
               plain: Result) -> ChaosReport:
-    """Run the program once more, with random choices wherever its facts permit them, and compare the results.
+    """Run the program once more, with random choices wherever the facts permit choices, and compare the two results.
 
     Args:
-        run: runs the program on a graph, with options and with draws for the free choices.
+        run: a function that runs the program on a graph with options, and with random draws for the free choices.
         graph: the graph of the plain run.
         options: the options of the plain run.
         facts: the facts of the program.
         scalars: the parameters in the form that the engine takes.
         plain: the result of the plain run.
 
-    Raises ChaosError for the first value that differs.
+    Raises ChaosError with the first value that differs.
     """
     assert options.chaos is not None
     if graph.stored is not None:
@@ -93,15 +93,16 @@ class _Bound:
     """The allowed difference of floats.
 
     Attributes:
-        rounds: whether results may differ by the rounding of sums in another order.
-        slack: a further absolute difference, for loops that stop on a tolerance.
+        rounds: whether results may differ because sums in another order are rounded differently.
+        slack: a further allowed absolute difference, for loops that stop on a tolerance.
     """
 
     rounds: bool
     slack: float
 
     def wrong(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.bool_]:
-        """Return for each position whether the elements of two arrays of one type differ by more than the bound."""
+        """Compare two arrays of one type; return for each position whether the elements differ by more than the bound.
+        """
         same: NDArray[np.bool_] = a == b
         if a.dtype.kind != "f":
             return ~(same | (a != a) & (b != b)) if a.dtype.kind == "M" else ~same  # NaT stands for `inf`
@@ -131,7 +132,7 @@ def _difference(plain: Result, other: Result, bound: _Bound) -> str:
 
 
 def _rounds(facts: Facts) -> bool:
-    """Whether sums or declared reductions make a float result depend on the order of contributions."""
+    """Return whether sums or declared reductions make a float result depend on the order of contributions."""
     parts = (part for statement in statements(facts.program.body) for expr in expressions(statement)
              for part in f.walk(expr))
     return any("rounding" in replicate(part).marks for part in parts if isinstance(part, f.Reduce)) or \
@@ -146,9 +147,10 @@ def _floating(type_: Type) -> bool:
 
 
 def _slack(facts: Facts, scalars: Mapping[str, Any], n: int) -> float:
-    """A bound on the distance between a result and the limit to which it converges, if its loops end by tolerances.
+    """Return a bound on the distance between a result and the limit of its iteration, for loops that end by tolerances.
 
-    The bound is `_FACTOR` times the sum of the tolerances in `until` and n times the tolerances in `activate when`.
+    The bound is `_FACTOR` * (a + n * b), where a is the sum of the tolerances in `until`, and b is the sum of the
+    tolerances in `activate when`.
     """
     total = 0.0
     for loop in facts.loops.values():
@@ -182,7 +184,7 @@ def _limits(program: f.Program, cond: f.Expr, scalars: Mapping[str, Any]) -> Ite
 
 
 def _cause(facts: Facts) -> str:
-    """The possible causes of a difference, as text."""
+    """Return a text with the possible causes of a difference."""
     bug = "this is a bug in vlang: please report it with the program"
     declared = facts.program.reductions
     if declared:

@@ -52,7 +52,7 @@ def missing(program: Program) -> str:
 
 def described_parameters(program: Program, checked: Checked, declared: Iterator[f.ParamDecl],
                          types: Mapping[str, str]) -> Iterator[Parameter]:
-    """The parameters of a program and its constants, in the order of its header.
+    """Return the descriptions of the parameters and constants of a program, in the order of the header.
 
     Args:
         program: the program.
@@ -71,12 +71,13 @@ def described_parameters(program: Program, checked: Checked, declared: Iterator[
 
 
 def sized_types(checked: Checked, source: str, types: Mapping[str, str]) -> dict[str, str]:
-    """The types of the fields and parameters whose sizes name constants, as text with these names.
+    """Return the types of the fields and parameters with sizes that name constants. The types are texts with these
+    names.
 
     Args:
         checked: the checked tree.
         source: the text of the program.
-        types: the types with the values of the constants, as text.
+        types: the types as texts, with the values of the constants in place of their names.
     """
     found: dict[str, str] = {}
     written = checked.written

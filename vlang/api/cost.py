@@ -26,8 +26,8 @@ class SuperstepCost:
     Attributes:
         line: the line of the loop in the program.
         edges: the number of edges that the superstep traverses.
-        bytes: the number of bytes that it reads and writes, as if there were no caches. Neighbour ids, edge columns
-            and values of neighbours count once per edge; offsets and written fields count once per vertex.
+        bytes: the number of bytes that the superstep reads and writes, as if there were no caches. Neighbour ids, edge
+            columns and values of neighbours count once per edge; offsets and written fields count once per vertex.
     """
 
     line: int
@@ -42,12 +42,12 @@ class Cost:
     Attributes:
         state: bytes of arrays with one value per vertex.
         adjacency: bytes of the neighbour lists and offsets of every adjacency direction that the program reads.
-            Functions of neighbourhoods, such as `common`, also read the lists of both directions together.
+            Functions of neighbourhoods, such as `common`, also read the neighbour lists without directions.
         columns: bytes of the edge columns that the program reads.
         supersteps: one entry per loop, in the order of the text.
-        memory: the peak of host memory in bytes, the larger one of `building` and `running`.
-        building, running: the peak in bytes while adjacency lists are built, and while the program runs.
-        optional: further bytes that a run uses if they are free, in order to be faster.
+        memory: the peak of host memory in bytes: the maximum of `building` and `running`.
+        building, running: the peak of host memory in bytes while adjacency lists are built, or while the program runs.
+        optional: bytes of further memory that make a run faster if this memory is free.
     """
 
     state: int
@@ -99,7 +99,7 @@ def cost_of(plan: Plan, facts: Facts, graph: Graph, need: Need, without: frozens
 
 
 def _kept(graph: Graph, domain: str) -> str:
-    """The direction of the stored adjacency that a domain reads.
+    """Return the direction of the stored adjacency from which a domain is read.
 
     An undirected graph has one adjacency for all directions.
     """

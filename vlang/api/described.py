@@ -25,7 +25,7 @@ class Parameter:
     Attributes:
         name: its name.
         type: its type, as text.
-        default: the default value if the program has a literal there, else the text of the expression; None if the
+        default: the default value if the default is a literal, else the text of the default expression; None if the
             parameter is required.
         required: whether a call must pass it.
     """
@@ -41,7 +41,7 @@ class FieldInfo:
     """A vertex or edge field.
 
     Attributes:
-        required: whether it has no initializer (vertex field) or no default (edge field).
+        required: whether the field has no initializer (vertex field) or no default (edge field).
     """
 
     name: str
@@ -50,7 +50,7 @@ class FieldInfo:
 
 
 def signature_of(params: Sequence[Parameter], fields: Sequence[FieldInfo]) -> inspect.Signature:
-    """The signature of a call, without names that Python does not allow, such as `lambda`."""
+    """Return the signature of a call. The signature leaves out names that Python does not allow, such as `lambda`."""
     own = inspect.Parameter
     keywords = {p.name: own.empty if p.required else p.default for p in params}
     keywords |= {field.name: own.empty for field in fields if field.required}
@@ -93,7 +93,7 @@ def _listed(program: Program) -> str:
 
 
 def _fresh(name: str, taken: Collection[str]) -> str:
-    """The name, followed by as many underscores as are needed to make it differ from all taken names."""
+    """Return the name, followed by underscores until it differs from all taken names."""
     while name in taken:
         name += "_"
     return name

@@ -1,4 +1,4 @@
-"""A program lowered for a graph: its facts, plan, texts and cost as one object, before anything is compiled or run."""
+"""A program lowered for a graph: its facts, plan, texts and cost as one object. Nothing is compiled or run yet."""
 
 from __future__ import annotations
 
@@ -27,8 +27,7 @@ __all__ = ["Lowered", "lower_program"]
 
 @dataclass(frozen=True, eq=False)
 class Lowered:
-    """A program lowered for a graph or, if there is no graph, for all graphs that have the edge columns read by the
-    program.
+    """A program lowered for a graph. Without a graph, the program is lowered for all graphs that have its edge columns.
 
     Attributes: program, graph, options. Public as `vlang.Lowered`; `Program.lower` returns it.
     """
@@ -44,7 +43,7 @@ class Lowered:
 
     @property
     def facts(self) -> Facts:
-        """The rules granted or refused for every loop, with reasons; `loops` has one entry per loop."""
+        """The facts: `loops` has one entry per loop with the rules that are granted or refused, and the reasons."""
         return self.stages.facts
 
     @property
@@ -75,7 +74,7 @@ class Lowered:
 
         Raises BindError if there is no graph.
 
-        The numbers are computed from the counts of vertices and edges and from the stored types, without a run.
+        The numbers are computed without a run, from the stored types and from the counts of vertices and edges.
         """
         if self.graph is None:
             raise BindError(f"a cost is that of a run on a graph: write {self.program.name}.lower(graph).cost()")
@@ -90,7 +89,8 @@ def lower_program(program: Program, graph: Graph | None, device: str, options: M
 
     Args:
         program: the program to lower.
-        graph: the graph for whose edge columns and size it is lowered; None for graphs with every edge column.
+        graph: the graph with the edge columns and size for which the program is lowered; None for graphs with every
+            edge column.
         device: "cpu" or "gpu".
         options: the options of a run, by name.
     """

@@ -30,18 +30,19 @@ def run_to(
     program: Program, precision: int, graph: Graph, scalars: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]],
     options: Options, goal: Goal, starts: Mapping[int, Start] | None = None,
 ) -> Outcome:
-    """Run a program up to a superstep of one loop. The outcome has the fields after that superstep, and the reason why
-    the loop ended.
+    """Run a program up to a superstep of one loop. The outcome contains the fields after this last superstep, and the
+    reason why the loop ended.
 
     Args:
         program: the program.
         precision: 32 or 64, the bits of `int` and `float`.
         graph: the graph of the run.
         scalars: the parameters in the form that the engine takes.
-        arrays: vertex fields that replace initializers, as stored.
+        arrays: vertex fields that replace initializers, in stored form.
         options: the options of a run on the CPU.
         goal: the loop and the superstep at which the run stops.
-        starts: the states from which loops continue, by the number of the loop; None if all loops start as usual.
+        starts: the states from which loops continue, by the number of the loop; None if every loop starts from its
+            first superstep.
     """
 
     def plan_for(target: str) -> Plan:

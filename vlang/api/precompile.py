@@ -1,4 +1,4 @@
-"""Compiles all kernels of a run on the CPU in advance, into the cache directory."""
+"""Compiles all kernels of a run on the CPU in advance, and stores them in the cache directory."""
 
 from __future__ import annotations
 
@@ -77,7 +77,9 @@ def warm_program(name: str | Path, precision: int) -> tuple[Program, Warmed]:
 
 
 def _columns(program: Program) -> Iterator[frozenset[str]]:
-    """The sets of edge columns to compile for: all columns that the program reads, and only the required columns."""
+    """Return the two sets of edge columns for which to compile: all columns that the program reads, and only the
+    required columns.
+    """
     every = frozenset(edge.name for edge in program.edges)
     least = frozenset(edge.name for edge in program.edges if edge.required)
     yield every

@@ -104,11 +104,11 @@ class Program:
             options: all run options at once, as `vlang.Options` or as a dict of its fields. The keyword `options` can
                 be used instead.
             arguments: parameters of the program, vertex fields, and run options. A vertex is given by its id in the
-                graph. A vertex field is an array of shape [n], or [n, k] for vectors, in the order of graph.ids; or
-                its values by vertex id in a dict, a pandas Series or a DataFrame. Fields without initializer must be
-                given. Everyday options are given by name, and research options as a dict `research`; both override
-                `options`. If an option has the name of a parameter or field, the keyword means the parameter or field,
-                and the option must be passed in `options`.
+                graph. A vertex field is an array of shape [n], or [n, k] for vectors, in the order of graph.ids. A
+                vertex field may also be a dict, a pandas Series or a DataFrame with vertex ids as labels. Fields
+                without initializer must be given. Everyday options are given by name, and research options as a dict
+                `research`; both override `options`. If an option has the name of a parameter or field, the keyword
+                means the parameter or field, and the option must be passed in `options`.
 
         The options are the fields of `vlang.Options`: docs/python.md and docs/research.md list them.
 
@@ -128,7 +128,8 @@ class Program:
     def bound(
         self, given: Graph | None, options: Options | Mapping[str, Any] | None, arguments: dict[str, Any]
     ) -> tuple[Program, Call]:
-        """The program for the constants and options among the arguments of a call, and the call, ready to run."""
+        """Return the program, compiled for the constants and options among the arguments of a call, and the bound call.
+        """
         from vlang.runtime.storage.room import memory_named  # start-up
 
         graph = checked_graph(given, self.name)
@@ -146,7 +147,7 @@ class Program:
         return replace(options, target=target if graph.order is None else int(graph.order.internal[target]))
 
     def run_bound(self, call: Call) -> Result:
-        """Run a bound call, in trap mode or followed by a second run in random order if its options ask for that."""
+        """Run a bound call. The options may request trap mode, or a second run in random order."""
         graph, options = call.graph, call.options
         if options.trap:
             from vlang.api.running.run_call import check_call  # start-up
@@ -168,20 +169,20 @@ class Program:
     ) -> Iterator[Result]:
         """Run the program once for each value of a list: `program.map(graph, source=[1, 2, 3])`.
 
-        Several such lists are taken together, as by `zip`; a parameter that is a list itself, such as `sources`, takes
-        a list of lists. Up to 16 runs on a CPU share their reads of the edges, if it is proved that each run adds the
-        same values in the same order as when it runs alone. `Result.together` says whether runs shared their reads or,
-        if not, why.
+        Several such lists are combined as by `zip`. A parameter that is a list itself, such as `sources`, takes a list
+        of lists. Up to 16 runs on a CPU share their reads of the edges. Runs share reads only if the compiler proves
+        that each run adds the same values in the same order as a separate run. `Result.together` says whether runs
+        shared their reads, and gives the reason if they did not.
 
-        Returns an iterator: a group of runs that share reads starts when its first result is requested. Raises
-        BindError, and the errors that a call raises.
+        Returns an iterator. A group of runs that share reads starts when the first result of the group is requested.
+        Raises BindError, and the errors that a call raises.
         """
         from vlang.api.batch import mapped  # start-up
 
         return mapped(self, graph, options, arguments)
 
     def resume(self, result: Result, /, added: Any = None, removed: Any = None, **options: Any) -> Result:
-        """Run the program on a changed graph, starting from its result on the graph before the change.
+        """Run the program on a changed graph, starting from the result on the graph before the change.
 
         Loops for which rule I is granted continue from their last state; the result equals the result of a new run.
         Statements around these loops are computed again, and so are later loops for which rule I is refused.
@@ -195,7 +196,7 @@ class Program:
         Returns:
             The result on the new graph; its attribute `graph` is the new graph.
 
-        Raises ResumeError, with the reason, if no loop may continue, and the errors that a call raises.
+        Raises ResumeError, with the reason, if no loop may continue, or an error that a call raises.
         """
         from vlang.api.resume import resume  # start-up
         from vlang.runtime.results.result import Result  # start-up
@@ -211,7 +212,8 @@ class Program:
         return run_call(self, call, draws)
 
     def leaving(self, precision: int, given: frozenset[str], sizes: Sizes) -> tuple[Ranges, Leaving]:
-        """The ranges of the program's integers on graphs of a size, and the outputs that may become infinite.
+        """Return the ranges of the program's integers on graphs of a given size, and the outputs that may become
+        infinite.
 
         Args:
             given: names of the vertex fields that the caller passes.
@@ -224,8 +226,7 @@ class Program:
         return self._leaving[key]
 
     def lower(self, graph: Graph | None = None, device: str = "cpu", **options: Any) -> Lowered:
-        """Lower the program for a graph or, if there is no graph, for all graphs that have the edge columns read by the
-        program.
+        """Lower the program for a graph. Without a graph, lower the program for all graphs that have its edge columns.
 
         The result gives the facts, the plan, texts and the cost. Nothing is compiled or run, and no GPU is needed.
         Raises BindError.
@@ -265,9 +266,10 @@ class Program:
         return known
 
     def derived(self, form: str | None) -> Program:
-        """For form "delta", the program with linear loops rewritten to send changes (rule D); for None, this program.
+        """Return the program with linear loops rewritten to send changes (rule D) if the form is "delta". Return this
+        program if the form is None.
 
-        Loops that rule D refuses stay as they are. Raises BindError, with the reasons, if rule D refuses all loops.
+        Loops that rule D refuses are not rewritten. Raises BindError, with the reasons, if rule D refuses all loops.
         """
         if form not in (None, "delta"):
             raise BindError(f"derive is 'delta' or None, not {form!r}")
@@ -276,7 +278,8 @@ class Program:
         return Program(self.source, self.filename, self.precision, form, self.constants)
 
     def with_constants(self, **values: Any) -> Program:
-        """The program compiled for other values of its constants; this program itself if the values are unchanged.
+        """Return the program compiled for other values of its constants; if no value changes, return this program
+        itself.
 
         Raises BindError for an unknown constant or a wrong value, and ProgramError if the text is wrong for a value.
         """
@@ -308,17 +311,17 @@ class Program:
         target: str = "numba", without: frozenset[str] = frozenset(), renumbered: bool = False,
         sizes: Sizes = USUAL,
     ) -> Plan:
-        """The plan for graphs with these edge columns, and these vertex fields passed by the caller.
+        """Return the plan for graphs with these edge columns and for calls that pass these vertex fields.
 
         Args:
             columns: names of the graph's edge columns.
             given: names of the vertex fields that the caller passes.
-            precision: 32 or 64, the bits of `int` and `float`; None for the program's own.
+            precision: 32 or 64, the bits of `int` and `float`; None for the precision of the program.
             target: "numba" (CPU) or "cuda" (CUDA C).
             without: names of optimisations to leave out, from vlang.ir.switches.OPTIMISATIONS.
-            renumbered: whether the rows of the graph are stored in another order than the vertex ids
+            renumbered: whether the rows of the graph are stored in an order that differs from the order of vertex ids
                 (vlang.runtime.graph.edges.order).
-            sizes: an upper bound of the graph's size, one of vlang.ir.forms.ranges.SIZES.
+            sizes: an upper bound on the size of the graph: an entry of vlang.ir.forms.ranges.SIZES.
         """
         if unset := missing(self):
             raise BindError(unset)
@@ -334,7 +337,7 @@ class Program:
 def _apart(function: Callable[_Given, _Found], *args: _Given.args, **named: _Given.kwargs) -> _Found:
     """Call a function in a copy of the current context, which holds NumPy's error handling.
 
-    `np.errstate` changes the error handling, and restores it by Python code. An interrupt may skip that code. Without
+    `np.errstate` changes the error handling, and later restores it in Python code that an interrupt may skip. Without
     the copy, NumPy would then report no errors to the caller.
     """
     return copy_context().run(function, *args, **named)
@@ -360,8 +363,8 @@ def compile(text: str, filename: str = "<text>", precision: int = 32, **constant
         precision: the bits of `int` and `float`, 32 or 64.
         constants: values of the program's constants (`k: const`), in place of their defaults.
 
-    Raises ProgramError with every problem of the text, each with its line and advice. Raises BindError if the text is
-    not a str, if the precision is neither 32 nor 64, or for a wrong constant.
+    Raises ProgramError with every problem of the text; each problem has a line and advice. Raises BindError if the text
+    is not a str, if the precision is neither 32 nor 64, or if a constant has a wrong value.
     """
     if not isinstance(text, str) or not isinstance(filename, str):
         raise BindError(f"vlang.compile takes the text of a program, not {shown(text)}")
@@ -370,10 +373,10 @@ def compile(text: str, filename: str = "<text>", precision: int = 32, **constant
 
 
 def load(name: str | Path, precision: int = 32, **constants: int) -> Program:
-    """Load a program from a `.vp` file, from standard input (`-`), or by its name from the standard library.
+    """Load a program from a `.vp` file, from standard input (`-`), or from the standard library by its name.
 
-    Raises DiskError if there is no such file or program, ProgramError if the text is wrong, and BindError for a wrong
-    argument.
+    Raises DiskError if there is no such file or program. Raises ProgramError if the text is wrong, and BindError for a
+    wrong argument.
 
     Args:
         constants: values of the program's constants (`k: const`), in place of their defaults.

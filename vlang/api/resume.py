@@ -147,19 +147,21 @@ class _Work:
     def given(loops: Iterable[Going], starts: Mapping[int, Start]) -> dict[str, Array]:
         """The fields that must replace their initializers, by name.
 
-        The result has the fields of loops with a uniform initial frontier (rule X2). If the initializers were compiled
-        in, the kernels of such a loop would rely on that frontier.
+        The result contains the fields of loops with a uniform initial frontier (rule X2). If the initializers of these
+        fields were compiled in, kernels would assume this frontier.
         """
         return {name: array for loop in loops if loop.facts.early_exit.frontier.granted
                 for name, array in starts[loop.number].fields.items()}
 
     # --------------------------------------------------------------------------------------- I1
     def _merged(self, loop: Going, fields: dict[str, Array]) -> Start:
-        """The state after one superstep over the inserted edges alone; the vertices that it changes are active.
+        """Return the state after one superstep over the inserted edges only. The vertices that this superstep changes
+        are active.
 
-        Let L be the old result, and let e(L), e_old(L) and e_new(L) be the gathers over all, the old and the inserted
-        edges. The superstep computes L v e_new(L), where v is the join. The result equals the result of a superstep
-        over all edges: e(L) = e_old(L) v e_new(L), and L v e_old(L) = L since L is a fixed point of the old edges.
+        Let L be the old result. Let e(L), e_old(L) and e_new(L) be the gathers over all edges, over the old edges and
+        over the inserted edges. The superstep computes L v e_new(L), where v is the join. The result equals the result
+        of a superstep over all edges: e(L) = e_old(L) v e_new(L), and L v e_old(L) = L since L is a fixed point of the
+        old edges.
         """
         after = self._superstep(loop, self.changed.inserted, self.scalars, Start(fields))
         flags = np.zeros(self.changed.graph.n, np.uint8)
@@ -177,11 +179,12 @@ class _Work:
         """The initial state of a loop in delta form, after withdrawal of the contributions of changed edges.
 
         Let x be the values of the vertices, b their constant terms, A the coefficients of the edges, and t the values
-        sent so far. The old result satisfies x = b + A t over the old edges. Each vertex whose contributions depend on
-        a changed edge withdraws its sent value over the old edges, which sets its t to 0. The equation then holds over
-        the new edges as well, and the whole value of such a vertex is still to be sent. Only these vertices are active
-        at first: other vertices would otherwise forward the withdrawal before the new contribution arrives. Vertices
-        that lost a contribution run in the first superstep, which decides whether they become active.
+        sent so far. The old result satisfies x = b + A t over the old edges. A vertex withdraws its sent value over the
+        old edges, and sets its t to 0, if its contributions depend on a changed edge. The equation then holds over the
+        new edges as well, and every vertex that withdrew its value must send its whole value again. Only these vertices
+        are active at
+        first: other vertices would otherwise forward the withdrawal before the new contribution arrives. Vertices that
+        lost a contribution run in the first superstep, which decides whether they become active.
         """
         (name,) = loop.fields
         sent, value = self.origin.sent[loop.number][name], self.result.stored(name)
@@ -235,8 +238,8 @@ class _Work:
         """Move the rows of old vertices to their places in the new graph.
 
         Args:
-            new: the values of new vertices, as one row for each vertex of the new graph, or as a single row for all of
-                them.
+            new: the values of new vertices, as one row for each vertex of the new graph, or as a single row for all
+                vertices.
         """
         if self.changed.places is None:
             return values
@@ -262,7 +265,8 @@ class _Work:
         """Run the program on the CPU up to a superstep of one loop, and return the fields.
 
         Args:
-            given: fields that replace initializers, besides the fields that the caller of the old run passed.
+            given: further fields that replace initializers, in addition to the fields that the caller of the old run
+                passed.
         """
         arrays = {**self.origin.fields, **given}
         graph = name_run(self._stages.program, graph, {}, {}, self.origin.names).graph

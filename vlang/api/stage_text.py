@@ -67,7 +67,9 @@ def _cuda(lowered: Lowered) -> str:
 
 
 def _plan(lowered: Lowered) -> str:
-    """The plan: its steps, and the execution ways of each loop. With a graph, also the memory that a run needs."""
+    """Return the plan as text: the steps, the execution ways of each loop and, if there is a graph, the memory that a
+    run needs.
+    """
     plan = lowered.plan_for("numba")
     lines = [f"plan of {plan.name} on the CPU"]
     for step in plan.steps:
@@ -87,7 +89,9 @@ def _plan(lowered: Lowered) -> str:
 
 
 def _on_ranks(lowered: Lowered) -> list[str]:
-    """With the option `cluster` and a graph: the memory of a rank, and the bytes that ranks send in a superstep."""
+    """Return lines about the memory of a rank and the bytes that ranks send in a superstep, if `cluster` and a graph
+    are given.
+    """
     if lowered.options.cluster is None or lowered.graph is None:
         return []
     from vlang.api.running.on_ranks import explained_ranks, refuse  # start-up
@@ -104,8 +108,8 @@ def _on_ranks(lowered: Lowered) -> list[str]:
 
 
 def _on_gpu(plan: Plan, graph: Graph | None, options: Options) -> list[str]:
-    """Lines about a GPU: how each pass over edges pulls and pushes, and the execution ways that the options allow for
-    each loop.
+    """Return lines about a GPU: how each pass over edges pulls and pushes, and which execution ways the options allow
+    for each loop.
 
     With a graph, the lines name the kernel that is chosen for its rows.
     """

@@ -23,8 +23,8 @@ __all__ = ["Checked", "Laws", "Problem", "Run", "Symbol", "check", "examine", "p
 def parse(text: str, filename: str) -> t.File:
     """The tree of a program text.
 
-    Raises ProgramError if there are syntax errors (V001). The error lists the syntax errors, and the problems that the
-    checker finds in the lines that could be parsed.
+    Raises ProgramError if there are syntax errors (V001). The error contains the syntax errors, and the problems that
+    the checker finds in lines without syntax errors.
     """
     text = text.removeprefix("\ufeff")
     reading = read(text, filename)
@@ -55,16 +55,16 @@ def check(file: t.File, precision: int = 32, values: Mapping[str, int] | None = 
 
 def problems_of(file: t.File, precision: int = 32, broken: frozenset[str] = frozenset(),
                 values: Mapping[str, int] | None = None) -> tuple[Checked | None, tuple[Problem, ...]]:
-    """The tables of a program (None if a problem is an error), and all of its problems.
+    """Return the tables of a program (None if it has errors), and all problems of the program.
 
-    A program with constants is checked twice: for all values of the constants, and for one value of each constant. The
-    function returns the tables of the second check, for a tree with literals in place of the constants.
+    A program with constants is checked twice: first for unknown values of the constants, then for one value of each
+    constant. The returned tables are those of the second check, in which literals replace the constants in the tree.
 
     Args:
         file: the tree.
         precision: the number of bits of `int` and `float`, 32 or 64.
         broken: the names on lines that did not parse; they are not reported as unknown.
-        values: the values of constants that do not have their defaults. A constant without any value counts as UNSET.
+        values: the values of constants that do not have their defaults. A constant without a value has the value UNSET.
     """
     chosen = {name: default or UNSET for name, default in constants_of(file).items()} | dict(values or {})
     if chosen:
@@ -87,7 +87,7 @@ def problems_of(file: t.File, precision: int = 32, broken: frozenset[str] = froz
 
 def examine(file: t.File, precision: int = 32,
             broken: frozenset[str] = frozenset()) -> tuple[Run, dict[t.Reduction, Laws]]:
-    """The tables of a program with its problems, and the laws of its declared reductions.
+    """Return the tables of a program, including its problems and the laws of its declared reductions.
 
     The tables leave out wrong parts of the program.
 
@@ -117,7 +117,7 @@ def examine(file: t.File, precision: int = 32,
 
 
 def _laws(run: Run) -> dict[t.Reduction, Laws]:
-    """The laws of each declared reduction. A reduction whose laws are refuted is reported (V301) and left out."""
+    """The laws of each declared reduction. A reduction with a refuted law is reported (V301) and left out."""
     nodes = [item for item in run.file.items if isinstance(item, t.Reduction) and item.value in run.types]
     if not nodes:
         return {}

@@ -1,5 +1,4 @@
-"""Checks `apply`: it writes fields of "this vertex" only, and types must fit (V107, V111, V113, V117, V118,
-V120)."""
+"""Checks that `apply` writes only fields of "this vertex", and that types fit (V107, V111, V113, V117, V118, V120)."""
 
 from __future__ import annotations
 
@@ -73,7 +72,7 @@ def _state(x: Expressions, item: t.Apply, state: Symbol, at: Sight, refused: boo
     """Check a write of an edge state.
 
     Args:
-        refused: whether a problem with its edges has been reported.
+        refused: whether a problem with the edges of the write has been reported.
     """
     if refused or not unreduced(x.run, item, item.value):
         return
@@ -139,7 +138,7 @@ def _targets(x: Expressions, item: t.Apply, at: Sight, sweep: t.Sweep | None) ->
 
 
 def _edge_write(run: Run, symbol: Symbol, span: t.Span, item: t.Apply) -> None:
-    """Report a write to an edge field, and propose an edge state, or a vertex field where the statement has no edge."""
+    """Report a write to an edge field. Propose an edge state or, if the statement has no edge, a vertex field."""
     decl, edges = symbol.decl, item.domain is not None and over_edges(item.domain)
     write = ""
     if isinstance(decl, t.EdgeField) and len(decl.names) == 1 and symbol.type is not None:
@@ -213,7 +212,7 @@ def _updated(x: Expressions, item: t.Apply, symbols: tuple[Symbol, ...], type_: 
 
 
 def _reduction_for(op: str, type_: Type | None) -> tuple[str, bool]:
-    """A reduction to propose for a target, and whether it joins two operands by a call, as `min` does."""
+    """Return a reduction to propose for a target, and whether two operands are joined by a call, as in `min(a, b)`."""
     if op != "=":
         return _UPDATES[op], False
     if type_ == BOOL:
@@ -260,7 +259,7 @@ def _uncombined(x: Expressions, item: t.Apply, symbols: tuple[Symbol, ...]) -> N
 
 
 def _foreign(x: Expressions, item: t.Apply, at: Sight) -> None:
-    """Report V111 for `apply u.f = e for self -> u`. The proposed lines pull values instead of pushing them."""
+    """Report V111 for `apply u.f = e for self -> u`. The proposed lines pull values instead of pushing values."""
     run, name, owner = x.run, item.target.names[0], item.target.owner or ""
     symbol = at.scope.find(name)
     domain = item.domain

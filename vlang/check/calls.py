@@ -104,9 +104,9 @@ def _unknown(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> None
 
 
 def _takes(x: Expressions, name: str, args: list[Value], node: t.Call, at: Sight) -> bool:
-    """Whether a function takes these arguments. This function reports no problems.
+    """Return whether a function takes these arguments, without a report of problems.
 
-    The number of arguments is checked and, for a built-in function, their types.
+    The number of arguments is checked. For a built-in function, the types of the arguments are checked as well.
     """
     symbol = x.run.root.find(name)
     if symbol is not None and isinstance(symbol.decl, t.Function):
@@ -141,7 +141,7 @@ def _seed(x: Expressions, node: t.Call, at: Sight) -> str:
 
 
 def _turn(at: Sight) -> str:
-    """The text of a key that differs between supersteps; "" outside of loops."""
+    """Return the text of a key that has a different value in each superstep; "" outside of loops."""
     return "" if at.loop is None else ", iteration"
 
 
@@ -195,7 +195,9 @@ def _total(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type |
 
 
 def _no_vector(x: Expressions, node: t.Call, type_: Type) -> None:
-    """Report an argument that is no vector of numbers; the user may mean the reduction of the same name."""
+    """Report an argument that is not a vector of numbers. The user may mean the reduction with the name of the
+    function.
+    """
     name = node.name
     if name not in REDUCTIONS:
         wrong(x, node, 0, "a vector of numbers", type_)
@@ -273,7 +275,7 @@ def _expects(*needs: str, gives: Type | None = None) -> Rule:
 
 
 def _random(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | None:
-    """`random(seed, key, ...)`: an integer as the seed, and keys that are vertices, integers or `edge`."""
+    """Check `random(seed, key, ...)`: the seed is an integer, and the keys are vertices, integers or `edge`."""
     good = True
     for index, type_ in enumerate(types_of(args)):
         if not (isinstance(type_, Scalar) and type_.integral) and (index == 0 or type_ != VERTEX):
@@ -333,7 +335,7 @@ def _listed(x: Expressions, node: t.Call, arg: t.Expr, everywhere: str, at: Sigh
 
 
 def _excluded(x: Expressions, node: t.Call) -> bool:
-    """Whether a call of `in` is written `not in`."""
+    """Return whether a call of `in` is written `not in`."""
     between = x.run.file.text[node.args[0].span.end : node.args[1].span.start]
     return "not" in between.split()
 

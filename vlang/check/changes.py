@@ -27,7 +27,7 @@ def old(x: Expressions, node: t.Call, at: Sight) -> Value:
 def changed(x: Expressions, node: t.Call, at: Sight) -> Value:
     """The type and level of `changed(f)`: whether the field differs from its old value.
 
-    Warns where no statement of the superstep has written the field before, because it is false there.
+    Warns if no earlier statement of the superstep writes the field, because `changed(f)` is then false.
     """
     symbol, value = _in_time(x, node, at)
     loop = at.loop
@@ -42,7 +42,7 @@ def changed(x: Expressions, node: t.Call, at: Sight) -> Value:
 
 
 def change(x: Expressions, node: t.Call, at: Sight) -> Value:
-    """The type and level of `change(f)`, the change that has not been sent yet.
+    """Return the type and level of `change(f)`, the unsent change of a field.
 
     `change(f)` is allowed in gathers (the change of a neighbour), in `activate when` and in `until`.
     """
@@ -79,7 +79,8 @@ def change(x: Expressions, node: t.Call, at: Sight) -> Value:
 
 
 def _repeats(loop: t.Repeat) -> bool:
-    """Whether a loop holds another loop, in which statements follow later statements."""
+    """Return whether a loop contains another loop, so that statements may also run after later statements of the text.
+    """
     return any(isinstance(node, (t.Repeat, t.Sweep, t.ForVertices, t.ForRange)) for node in rewrite.inside(loop.block))
 
 
@@ -120,7 +121,7 @@ def _in_time(x: Expressions, node: t.Call, at: Sight) -> tuple[Symbol | None, Va
 
 
 def _moving(x: Expressions, node: t.Call, symbol: Symbol, at: Sight) -> bool:
-    """Whether the field has an old value in this place. If not, reports the reason."""
+    """Return whether the field has an old value in this place. Reports the reason if the field has none."""
     if at.loop is None:
         x.run.report(Code.MISPLACED_CHANGE, f"`{node.name}` needs a superstep, and there is no `repeat` here",
                      node.span)

@@ -15,7 +15,7 @@ _TIMES = frozenset(TIMES.values())
 
 
 def report_incomparable(run: Run, node: t.Compare, left: Type, right: Type) -> None:
-    """Report that two values cannot be compared, with what to write instead.
+    """Report that two values cannot be compared, and propose what to write instead.
 
     Args:
         run: receives the problem.

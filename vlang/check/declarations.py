@@ -120,7 +120,7 @@ class Declarations:
         return self._refused(type_, what, expr.span, *kinds)
 
     def _refused(self, type_: Type | None, what: str, span: t.Span, *kinds: type, write: str = "") -> Type | None:
-        """Returns the type if it is of one of the kinds; otherwise reports the type and returns None."""
+        """Return the type if its kind is one of the allowed kinds; otherwise report the type and return None."""
         if type_ is None or isinstance(type_, kinds):
             return type_
         help_ = "only parameters are lists of vertices" if isinstance(type_, VertexSet) else (

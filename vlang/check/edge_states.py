@@ -1,6 +1,4 @@
-"""Checks edge states: their declaration, their reads, and the `apply ... for u -> self` that writes one (V103, V107,
-V114).
-"""
+"""Checks edge states: declarations, reads, and writes by `apply ... for u -> self` (V103, V107, V114)."""
 
 from __future__ import annotations
 
@@ -41,9 +39,10 @@ def at_edges(run: Run, item: t.Apply, at: Sight) -> Sight:
 
 
 def unreduced(run: Run, item: t.Node, node: t.Expr) -> bool:
-    """Whether an expression at edge level has no reduction over edges or vertices; reports the first one.
+    """Return true if an expression at edge level contains no reduction over edges or vertices. Otherwise, report the
+    first reduction and return false.
 
-    A reduction over the common neighbours of the two ends belongs to the edge, and may stand there.
+    A reduction over the common neighbours of the two ends of the edge is allowed.
     """
     for part in rewrite.inside(node):
         if isinstance(part, t.Reduce) and part.domain.kind != "common":
@@ -59,7 +58,7 @@ def unreduced(run: Run, item: t.Node, node: t.Expr) -> bool:
 
 
 def refused_domain(run: Run, item: t.Apply, where: t.Where | None, sweep: t.Sweep | None) -> bool:
-    """Report a statement that writes an edge state over other edges than `u -> self`, or where rows are left out.
+    """Report a statement that writes an edge state over other edges than `u -> self`, or inside `where` or `sweep`.
 
     Args:
         run: the running check.
@@ -95,7 +94,7 @@ def refused_domain(run: Run, item: t.Apply, where: t.Where | None, sweep: t.Swee
 
 
 def without_edges(run: Run, item: t.Apply, symbol: Symbol, span: t.Span) -> None:
-    """Report an `apply` of an edge state that does not say which edges it writes.
+    """Report an `apply` of an edge state without the edges that it writes.
 
     Args:
         run: the running check.
@@ -150,13 +149,15 @@ def read_state(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
 
 
 def _edges_around(at: Sight) -> t.Domain | None:
-    """The edges of the gather or `apply` around an expression; None for the start value of an edge state."""
+    """Return the domain of edges of the gather or `apply` around an expression; None in the start value of an edge
+    state.
+    """
     around = (s.decl for s in at.scope.visible() if s.kind == "neighbour")
     return next((decl for decl in around if isinstance(decl, t.Domain) and decl.kind not in ("common", "group")), None)
 
 
 def state_between(x: Expressions, node: t.Call, symbol: Symbol, at: Sight) -> Value:
-    """The type and level of `state(a, b)`: the value of the edge from a to b, two of `self`, u and w.
+    """The type and level of `state(a, b)`: the value of the edge from a to b, where a and b are two of `self`, u and w.
 
     Args:
         x: the checker of expressions.
@@ -186,7 +187,7 @@ def state_between(x: Expressions, node: t.Call, symbol: Symbol, at: Sight) -> Va
 
 
 def _reads_third(node: t.Call, at: Sight) -> bool:
-    """Whether an argument is the common neighbour."""
+    """Return whether an argument is the common neighbour."""
     found = (at.scope.find(arg.name) for arg in node.args if isinstance(arg, t.Name))
     return any(s is not None and isinstance(s.decl, t.Domain) and s.decl.kind == "common" for s in found)
 

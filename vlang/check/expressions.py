@@ -87,7 +87,7 @@ class Expressions:
             node: the expression.
             at: its context.
             target: the type that it must fit; None for any type.
-            what: the text in the message for the place that needs the type.
+            what: the words in messages for the place that needs the type.
             declares: the declaration that names the type; None for other places.
         """
         value = self.value(node, at)
@@ -96,13 +96,13 @@ class Expressions:
 
     def fit(self, node: t.Expr, source: Type | None, target: Type | None, what: str,
             declares: t.VertexField | t.GlobalValue | None = None) -> bool:
-        """Whether an expression fits a type. Reports V106 if the expression does not fit.
+        """Return whether an expression fits a type. Reports V106 if the expression does not fit.
 
         Args:
             node: the expression.
-            source: its type; None if it is wrong and has been reported.
+            source: the type of the expression; None if the expression is wrong and has been reported.
             target: the type that it must fit; None for any type.
-            what: the text in the message for the place that needs the type.
+            what: the words in messages for the place that needs the type.
             declares: the declaration that names the type; None for other places.
         """
         if source is None or target is None:
@@ -193,7 +193,7 @@ class Expressions:
     # --------------------------------------------------------------- operators
 
     def _operand(self, node: t.Expr, type_: Type, op: str, at: Sight, whole: t.Expr, integral: bool) -> bool:
-        """Whether an operand is a number or, with `integral`, an integer. Reports V106 for any other operand."""
+        """Return whether an operand is a number or, with `integral`, an integer. Reports V106 for any other operand."""
         scalar = item(type_)
         if numeric(type_) and not (integral and scalar is not None and not scalar.integral):
             return True
@@ -323,7 +323,9 @@ class Expressions:
         return None
 
     def divided(self, type_: Type) -> Type:
-        """The type of a quotient whose operands have the given type: `float` for integers."""
+        """Return the type of a quotient of two operands of the given type: `float` for integers, otherwise the given
+        type.
+        """
         scalar = item(type_)
         if scalar is None or scalar.floating:
             return type_
@@ -382,5 +384,5 @@ class Expressions:
 
 
 def _item_of(result: Type, part: Type) -> Type:
-    """The type to which an operand of type `part` is converted in an operation with this result type."""
+    """Return the type to which an operation with this result type converts an operand of type `part`."""
     return result.item if isinstance(result, Vector) and not isinstance(part, Vector) else result

@@ -16,7 +16,8 @@ _FOLDS = {"<": "max", "<=": "max", ">": "min", ">=": "min"}
 
 
 def graph_level(x: Expressions, node: t.Expr, value: Value, at: Sight, title: str) -> bool:
-    """Whether an expression has one value for the whole graph. Reports V105 if the expression has more than one value.
+    """Return whether an expression has one value for the whole graph. Reports V105 if the expression has more than one
+    value.
 
     Args:
         x: the checker of expressions.
@@ -59,7 +60,9 @@ def _sum_type(x: Expressions, node: t.Expr) -> str | None:
 
 
 def _folded(x: Expressions, node: t.Expr, at: Sight) -> str | None:
-    """The text of the expression reduced over all vertices; None if the checker cannot choose a reduction."""
+    """Return the text of a reduction of the expression over all vertices; None if the checker cannot choose a
+    reduction.
+    """
     type_ = x.run.types.get(node)
     if isinstance(node, t.Compare) and node.op in _FOLDS:
         left, right = (x.run.text(part) for part in (node.left, node.right))

@@ -184,7 +184,7 @@ def _edge_field(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
 
 
 def _reduction(type_: Type | None) -> tuple[str, str]:
-    """A reduction to propose for values of a type, and the rest of its text after the domain."""
+    """Return a reduction to propose for values of a type, and the text to write after the domain of the reduction."""
     if type_ == CATEGORY:
         return "mode", f", default = {zero(type_)}"
     if isinstance(type_, Scalar) and type_.kind == "time":
@@ -246,7 +246,7 @@ def unknown(run: Run, node: t.Expr, name: str, span: t.Span, at: Sight) -> Value
 
 
 def applied_symbol(run: Run, name: str, span: t.Span, node: t.Node, at: Sight) -> Symbol | None:
-    """The symbol of a name that a statement refers to without reading a value, such as S in `for s in S`.
+    """Return the symbol of a name to which a statement refers without reading a value, such as S in `for s in S`.
 
     Reports V101 and returns None if the name is not visible.
 
@@ -302,8 +302,8 @@ def read_member(run: Run, node: t.Member, owner: Value, at: Sight) -> Value:
 
 
 def _distant(run: Run, node: t.Member, owner: Value, type_: Type | None, at: Sight, base: Symbol | None) -> Value:
-    """The type and level of a field of any vertex, neighbour or not. Reports places where a read of a distant vertex is
-    not allowed.
+    """Return the type and level of a field of an arbitrary vertex. Reports reads in places where distant vertices may
+    not be read.
 
     Args:
         run: the running check.

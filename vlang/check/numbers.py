@@ -40,7 +40,7 @@ def types_of(args: list[Value]) -> list[Type]:
 
 
 def _numbers(x: Expressions, node: t.Call, args: list[Value]) -> Type | None:
-    """The common type of arguments that are all numbers; None after a message."""
+    """Return the common type of arguments that must all be numbers; None if a problem was reported."""
     types = types_of(args)
     result: Type | None = types[0]
     for index, type_ in enumerate(types):

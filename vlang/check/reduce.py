@@ -37,12 +37,14 @@ _OF_ONE = frozenset({"field", "edge", "accumulator", "neighbour", "member"})  # 
 
 
 def over_edges(domain: t.Domain) -> bool:
-    """Whether a reduction with this domain ranges over edges."""
+    """Return whether a reduction with this domain ranges over edges."""
     return domain.kind in ("in", "out", "both", "group", "common")
 
 
 def at_vertices(node: t.Reduce) -> bool:
-    """Whether a reduction has one value per vertex: over edges, or over the vertices whose pointer is this vertex."""
+    """Return whether a reduction has one value per vertex: a reduction over edges, or over the vertices that point to
+    this vertex.
+    """
     return over_edges(node.domain) or pointing(node) is not None
 
 
@@ -116,7 +118,7 @@ def _unnamed(x: Expressions, node: t.Reduce, at: Sight, edges: bool) -> None:
 
 
 def _head(text: str, item_: t.Node) -> t.Span:
-    """The span of a statement. The span of a `where` is its first line up to the colon."""
+    """The span of a statement. The span of a `where` ends before the colon in its first line."""
     if isinstance(item_, t.Where):
         end = text.index(":", item_.cond.span.end) + 1
         return t.Span(item_.span.start, end, item_.span.line, item_.span.column)
@@ -209,7 +211,7 @@ def _result(x: Expressions, node: t.Reduce, body: Type | None, edges: bool) -> T
 
 
 def _nameless(rule: ReductionRule, body: Type | None) -> bool:
-    """Whether a reduction is a `min` or `max` of categories, which has no value if nothing contributes."""
+    """Return whether a reduction is a `min` or `max` of categories, which has no value without contributions."""
     return rule.operator in ("min", "max") and holds(body, CATEGORY)
 
 
@@ -253,7 +255,7 @@ def _valueless(x: Expressions, node: t.Reduce, body: Type | None, edges: bool) -
 
 
 def _typed(x: Expressions, node: t.Reduce, rule: ReductionRule, body: Type, edges: bool) -> Type | None:
-    """The result type of a built-in reduction over values of type `body`; None after a message."""
+    """Return the result type of a built-in reduction over values of type `body`; None if a problem was reported."""
     scalar = item(body)
     kinds = {kind_of(body)} | ({kind_of(scalar)} if isinstance(body, Vector) and scalar is not None else set())
     if not kinds <= rule.accepts:

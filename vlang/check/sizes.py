@@ -2,7 +2,7 @@
 
 The IR has no calls of a `fn`: each call is replaced by the body. Ten functions, each of which calls the previous
 function twice, expand to 1,024 calls. Therefore sizes are computed from the sizes of the called functions, without
-expanding them.
+expanding the calls.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ MOST_COMPONENTS = 1024  # components of a vector: a CPU kernel unrolls its opera
 
 @dataclass(frozen=True)
 class _Size:
-    """The size of an expression. In the body of a function, the uses of its arguments are counted separately.
+    """The size of an expression. In the body of a function, the uses of the function's arguments are counted
+    separately.
 
     Attributes:
         operations: The number of operations.
         levels: The number of nesting levels.
-        uses: For each argument of the function: how often it occurs, and the deepest level of an occurrence.
+        uses: For each argument of the function, the number of its uses, and the deepest level of a use.
     """
 
     operations: int = 0
@@ -37,12 +38,12 @@ class _Size:
     uses: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def within(self) -> _Size:
-        """The size of an operation that has this expression as an operand."""
+        """Return the size of an operation with this expression as an operand."""
         uses = {name: (count, levels + 1) for name, (count, levels) in self.uses.items()}
         return _Size(self.operations + 1, self.levels + 1, uses)
 
     def beside(self, other: _Size, times: int = 1, below: int = 0) -> _Size:
-        """The size after another expression is inserted `times` times, at most `below` levels deep."""
+        """Return the size after `times` copies of another expression are inserted at most `below` levels deep."""
         uses = dict(self.uses)
         for name, (count, levels) in other.uses.items():
             old_count, old_levels = uses.get(name, (0, 0))
@@ -63,7 +64,7 @@ class Sizes:
         self._total = 0
 
     def function(self, node: t.Function) -> None:
-        """Measure a function. The functions that the measured function calls have been measured before."""
+        """Measure a function. All functions that it calls have been measured before."""
         size = self._functions[node] = self._of(node.value)
         self._judge(node.value, size.operations, size.levels, f"`{node.name}` becomes")
 
@@ -111,7 +112,9 @@ def too_deep(run: Run, node: t.Expr) -> None:
 
 
 def _said(run: Run) -> bool:
-    """Whether an exceeded limit has been reported. Later violations are not reported, since often there are many."""
+    """Return whether an exceeded limit has been reported. Further violations are not reported, since there are often
+    many.
+    """
     return any(p.code is Code.TOO_LARGE for p in run.problems)
 
 

@@ -1,4 +1,6 @@
-"""Checks statements: where each kind is allowed, and which fields it may write (language.md sections 5 and 7)."""
+"""Checks statements: the places where each kind is allowed, and the fields that it may write (language.md sections 5
+and 7).
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ class Around:
         scope: the visible names.
         block: the node that owns the block; None at the top level.
         loop: the innermost `repeat`; None if there is none.
-        last: whether the statement is the last one of its block.
+        last: whether the statement is the last statement of its block.
         sweep: the innermost `sweep`; None if there is none.
         where: the innermost `where`; None if there is none.
     """

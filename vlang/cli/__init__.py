@@ -63,10 +63,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _leave(status: int) -> NoReturn:
-    """End a process that has used a GPU, after its exit functions.
+    """Run the exit functions of a process that has used a GPU, and end the process at once.
 
     The system frees the memory and the context in less time than Python and CUDA take to destroy each object. Only the
-    command does this, not `import vlang`.
+    command ends its process without cleaning up; `import vlang` has no such effect.
     """
     sys.stderr.flush()
     atexit._run_exitfuncs()
@@ -77,8 +77,9 @@ def _leave(status: int) -> NoReturn:
 def _one_blas_thread() -> None:
     """Limit OpenBLAS to one thread, unless the user sets the number.
 
-    When NumPy is imported, OpenBLAS starts one thread per processor, and each spins for a while. The command computes
-    no matrix products, so it does not need these threads. Only the command limits the threads, not `import vlang`.
+    When NumPy is imported, OpenBLAS starts one thread per processor, and each thread spins for some time. The command
+    computes no matrix products, so it does not need these threads. Only the command limits the threads; `import vlang`
+    does not.
     """
     if not any(name in os.environ for name in _BLAS_THREADS):
         os.environ["OPENBLAS_NUM_THREADS"] = "1"
@@ -87,7 +88,7 @@ def _one_blas_thread() -> None:
 def _end_like_an_interrupt() -> None:
     """Make SIGTERM raise KeyboardInterrupt, so that temporary files are removed and messages are shown.
 
-    Only the command changes the handler, not `import vlang`.
+    Only the command changes the handler; `import vlang` does not.
     """
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -145,10 +146,11 @@ def _no_memory(error: MemoryError) -> str:
 
 
 def _too_little(error: BaseException) -> str:
-    """The message if a lack of memory caused an error of a library, of threads or of LLVM; else "".
+    """Return the message for an error of a library, of threads or of LLVM that a lack of memory caused; "" for other
+    errors.
 
-    If the address space is limited, errors of the loader and of extension modules are taken as a lack of memory even if
-    they do not mention memory.
+    If the address space is limited, errors of the loader and of extension modules count as a lack of memory, even if
+    their texts do not mention memory.
     """
     from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit  # start-up
 
@@ -180,7 +182,7 @@ def _bug(error: Exception, message: str) -> int:
 
 
 def _failed(message: str, status: int) -> int:
-    """Print a message on stderr, after the pending output of stdout."""
+    """Flush the pending output of stdout, and print a message on stderr."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -204,7 +206,7 @@ def _warned(message: Warning | str, category: type[Warning], filename: str, line
 
 
 def _discard_output() -> None:
-    """Redirect stdout to the null device, so that the interpreter's flush at exit finds an open descriptor."""
+    """Redirect stdout to the null device, so that the interpreter can flush stdout at exit without an error."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

@@ -25,7 +25,7 @@ _COMMANDS = {
 
 
 class _Commands(click.Group):
-    """A group that lists its commands without loading their modules."""
+    """A group that lists its commands without loading the modules of the commands."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)

@@ -35,7 +35,7 @@ def memory_budget(
         quiet: whether to print warnings only.
 
     Raises:
-        OutOfMemory: the known need of the run exceeds the budget, or memory runs out inside the context.
+        OutOfMemory: the run is known to need more than the budget, or memory runs out inside the context.
     """
     from vlang.api.arguments.bind_options import check_options  # start-up
     from vlang.api.running.memory import check_need, chosen_budget, need_on  # start-up

@@ -94,7 +94,7 @@ def graph_options(command: F) -> F:
 
 
 def check_reading(program: Program, reading: dict[str, Any]) -> None:
-    """Raise click.UsageError for a reading option that has no effect on the program."""
+    """Raise click.UsageError for an option for reading a graph that has no effect on the program."""
     edges = [edge.name for edge in program.edges]
     if reading["columns"] is not None:
         raise click.UsageError(f"--columns is for info and convert: a run of {program.name} reads the columns of its "
@@ -130,10 +130,10 @@ def read_graph(
         threads: the number of CPU threads; None for all processors.
         missing: the meaning of cells without a value, as in `Graph.read`.
         columns: the types of columns, for a graph without a program.
-        paged: whether several ranks read the graph: from a page file that is written first, unless it is read by
-            shares.
-        shared: whether the ranks read the graph by shares if its source permits that.
-        memory: the budget of writing a page file, in bytes; None for the default of `convert`.
+        paged: whether several ranks read the graph. The ranks read shares of its file, or a page file that is written
+            first.
+        shared: whether each rank reads only a share of the graph, if the source of the graph permits this.
+        memory: the memory budget in bytes for writing a page file; None for the default of `convert`.
         on_disk: whether the edges of a page file stay on disk, unless the options change the graph.
         options: the options of `graph_options`, by name.
     """
@@ -160,7 +160,8 @@ def read_graph(
 
 
 def _by_shares(spec: str, quiet: bool, threads: int | None, reading: dict[str, Any]) -> Graph | None:
-    """The graph, of which each rank has read a share; None, after a note, if one rank must read the whole.
+    """Return the graph, of which each rank has read a share. If one rank must read the whole graph, print a note and
+    return None.
 
     Args:
         spec: the file or generator.
@@ -185,7 +186,8 @@ def _by_shares(spec: str, quiet: bool, threads: int | None, reading: dict[str, A
 def _converted(
     spec: str, transport: Transport, quiet: bool, threads: int | None, memory: int | None, reading: dict[str, Any]
 ) -> Graph:
-    """Open the page file of a graph for this rank. One rank of each machine has converted `spec` to this file.
+    """Open the page file of a graph for this rank. One rank of each machine has converted `spec` to the page file
+    before.
 
     Args:
         spec: the file or generator.

@@ -1,4 +1,4 @@
-"""Runs a command on several ranks: starts the ranks, and lets only rank 0 print."""
+"""Runs a command on several ranks, of which only rank 0 prints."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["as_rank", "budget_of_ranks", "needed_of_rank", "ranks_note", "reads_
 
 
 def start_ranks(ranks: int, restarts: int, argv: list[str]) -> NoReturn:
-    """Run `vlang` with the arguments `argv` on a number of ranks, and end with the exit status of the ranks.
+    """Run `vlang` with the arguments `argv` on a number of ranks. This process ends with the exit status of the ranks.
 
     Without restarts, mpiexec replaces this process. Raises ClusterError if mpi4py or mpiexec is missing.
     """
@@ -37,7 +37,7 @@ def start_ranks(ranks: int, restarts: int, argv: list[str]) -> NoReturn:
 
 
 def start_asked(cluster: int | str | None, restarts: int | None, checkpoint: str | None) -> None:
-    """Start the ranks of the option --cluster, unless this process is one of them."""
+    """Start the ranks that the option --cluster names, unless this process is already one of these ranks."""
     from vlang.runtime.cluster.job.launched import launched_ranks, restarted  # start-up
 
     inside = launched_ranks() > 0
@@ -101,10 +101,10 @@ def _reason(error: BaseException) -> str:
 
 
 def ranks_note(size: int, graph: str, apart: bool) -> str:
-    """A line with the number of ranks, and with the file from which each rank reads its edges.
+    """Return a line with the number of ranks, and the file from which each rank reads its edges.
 
     Args:
-        apart: whether the ranks are actors of Ray, and this process reads the graph and prints.
+        apart: whether the ranks are actors of Ray, so that this process reads the graph and prints.
     """
     share = " from a page file that this process writes first" if apart and not graph.endswith(".vg") else ""
     return f"{size} ranks{' of Ray' if apart else ', rank 0 prints'}; each reads the edges of its vertices{share}"
@@ -133,11 +133,11 @@ def needed_of_rank(
 
 
 def reads_shares(program: Program, options: dict[str, Any]) -> bool:
-    """Whether each rank of a run may read a share of the graph's file, so that the run needs no page file.
+    """Return whether each rank of a run may read a share of the graph's file, so that the run needs no page file.
 
-    A run with checkpoints needs a page file, because a checkpoint names it. A program that requires a simple graph
-    needs a page file, because it compares edges of different shares. A run under a budget needs a page file, because
-    the conversion observes the budget.
+    A run with checkpoints needs a page file, because a checkpoint names the page file. A program that requires a simple
+    graph needs a page file, because the test compares edges of different shares. A run under a budget needs a page
+    file, because the conversion observes the budget.
     """
     from vlang.runtime.plan.plan import Contract, every_step  # start-up
 

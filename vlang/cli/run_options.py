@@ -38,9 +38,10 @@ class RunCommand(click.Command):
 
 
 def run_options(*names: str, research: Sequence[str] = tuple(RESEARCH)) -> Callable[[F], F]:
-    """A decorator that adds the everyday options in `names`, and `--research` for the options in `research`.
+    """Return a decorator that adds the everyday options in `names`, and `--research` for the options in `research`.
 
-    Each option becomes a keyword argument of the command: None if it is not given, and a dict for `--research`.
+    Each option becomes a keyword argument of the command. An option that is not given is None, and `--research` is a
+    dict.
     """
 
     def add(command: F) -> F:

@@ -15,7 +15,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and newlin
 
 
 def visible(text: str) -> str:
-    """A text with control characters escaped, as \\x1b, so that ids, names and comments cannot control a terminal."""
+    """Escape the control characters of a text, as \\x1b, so that ids, names and comments cannot control a terminal."""
     return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
 
 

@@ -27,7 +27,8 @@ __all__ = [
 
 
 def bindings(program: Program, words: Sequence[str], example: str) -> dict[str, str]:
-    """The texts of `name=value` words by name, checked against the parameters of the program.
+    """Return the texts of words of the form `name=value`, by name. The names are checked against the parameters of the
+    program.
 
     Raises click.UsageError for a word without `=`, for an unknown or repeated name, and for a missing parameter.
 
@@ -54,7 +55,7 @@ def bindings(program: Program, words: Sequence[str], example: str) -> dict[str, 
 
 
 def with_constants(program: Program, given: dict[str, str]) -> tuple[Program, dict[str, str]]:
-    """The program for the values of its constants, and the texts of the other parameters.
+    """Return the program compiled for the values of its constants, and the texts of the other parameters.
 
     Raises click.UsageError for a text that is no integer, and BindError for an integer that a constant cannot have.
     """
@@ -98,7 +99,9 @@ def _value(name: str, type_: str, text: str, graph: Graph) -> Any:
 
 
 def _without_brackets(name: str, text: str, graph: Graph | None = None) -> None:
-    """Raise click.UsageError for a list in brackets, as in Python. `graph` is that of a list of vertices."""
+    """Raise click.UsageError for a list in brackets, as in Python. `graph` is the graph of the run if the parameter is
+    a list of vertices.
+    """
     inner = text.strip()
     if inner[:1] in ("[", "(", "{") and inner[-1:] in ("]", ")", "}"):
         first = inner.partition(",")[0].strip()
@@ -109,7 +112,7 @@ def _without_brackets(name: str, text: str, graph: Graph | None = None) -> None:
 
 
 def _a_single_vertex(name: str, text: str, graph: Graph) -> None:
-    """Raise click.UsageError for a list of vertices, which a parameter of type vertex does not take."""
+    """Raise click.UsageError for a list of vertices as the value of a parameter of type vertex."""
     parts = [part.strip(" '\"") for part in text.strip().strip("[](){}").split(",")]
     if len(parts) > 1 and text not in graph.ids and all(part in graph.ids for part in parts):
         ids = [graph.ids.key(part) for part in parts]
@@ -118,7 +121,9 @@ def _a_single_vertex(name: str, text: str, graph: Graph) -> None:
 
 
 def _describes(text: str, graph: Graph) -> bool:
-    """Whether a text is a description of a list of vertices such as `all`, correct or not, and is no vertex id."""
+    """Return whether a text is a (correct or wrong) description of a list of vertices, such as `all`, and not a vertex
+    id.
+    """
     from vlang.api.arguments.vertex_lists import is_described  # start-up
 
     if not graph.ids.text:
@@ -127,7 +132,8 @@ def _describes(text: str, graph: Graph) -> bool:
 
 
 def _vector(name: str, type_: str, text: str) -> Any:
-    """The components of a vector: numbers with commas between them, or the array of a .npy file, `@FILE.npy`."""
+    """Read the components of a vector from numbers with commas between them, or from a .npy file given as `@FILE.npy`.
+    """
     if text.startswith("@"):
         return _of_npy(text[1:])
     if "," in type_.partition("[")[2]:
@@ -188,7 +194,9 @@ def _family(type_: str) -> str:
 
 
 def vertex_of(name: str, text: str, graph: Graph) -> int | str:
-    """The id that the user wrote: an integer, or the text itself if the graph's ids are strings. Raises GraphError."""
+    """Return the vertex id that a text means: an integer, or the text itself if the ids of the graph are strings.
+    Raises GraphError.
+    """
     vertex: int | str = text
     if not graph.ids.text:
         key = graph.ids.key(text)
@@ -201,15 +209,16 @@ def vertex_of(name: str, text: str, graph: Graph) -> int | str:
 
 
 def field_values(program: Program, words: Sequence[str], graph: Graph, quiet: bool = False) -> dict[str, Any]:
-    """The arrays of `--field NAME=SOURCE` options by name; the first dimension of each is the number of vertices.
+    """Return the arrays of the options `--field NAME=SOURCE` by name. The first dimension of each array is the number
+    of vertices.
 
     A required field needs no option if it is a column of the graph's table of vertices.
 
     Args:
         program: the program.
-        words: the values NAME=SOURCE of the options. SOURCE has one of four forms: a .npy file; an .npz file with an
-            array NAME, such as a result written by `vlang run -o`; FILE:COLUMN for a text, Parquet or Arrow file of
-            vertices; a number, true or false for all vertices. Files may be URLs.
+        words: the values NAME=SOURCE of the options. SOURCE may be a .npy file, or an .npz file with an array NAME,
+            such as a result written by `vlang run -o`. SOURCE may also be FILE:COLUMN for a text, Parquet or Arrow file
+            of vertices, or a number, true or false for all vertices. Files may be URLs.
         graph: the graph of the run.
         quiet: whether to leave out notes about unused rows.
 
@@ -302,7 +311,8 @@ def unused_columns(program: Program, graph: Graph, given: Iterable[str]) -> str:
 
 
 def _array(name: str, source: str | Path, graph: Graph) -> Any:
-    """An array from a .npy or .npz file. The length of the array and its vertex ids, if it has ids, must fit the graph.
+    """Return an array from a .npy or .npz file. The length of the array must fit the graph, and so must the vertex ids
+    of the array, if there are any.
 
     Raises DiskError and GraphError.
     """
@@ -328,7 +338,9 @@ def _is_zip(source: str | Path) -> bool:
 
 
 def _of_npy(source: str | Path) -> Any:
-    """The array of a .npy file, as a memory map: its shape can be compared with the graph before data is read."""
+    """Return the array of a .npy file as a memory map, so that its shape can be compared with the graph before data is
+    read.
+    """
     import tokenize  # start-up
 
     import numpy as np  # start-up
@@ -342,7 +354,7 @@ def _of_npy(source: str | Path) -> Any:
 
 
 def _of_archive(name: str, source: str | Path, n: int) -> tuple[Any, Any]:
-    """The array `name` of an .npz file, and the vertex ids in the file, or None if there are no ids."""
+    """Return the array `name` of an .npz file, and the vertex ids in the file (None if there are no ids)."""
     from vlang.runtime.graph.formats.archive import Archive  # start-up
 
     with Archive(source if isinstance(source, Path) else Path(source)) as archive:

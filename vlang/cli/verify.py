@@ -1,4 +1,5 @@
-"""`vlang run --verify`: a run with other threads and pages gives the same bits, and loops are at fixpoints.
+"""`vlang run --verify`: tests that a run with other threads and pages gives the same bits, and that loops are at
+fixpoints.
 
 The checks follow from the facts of a program, never from its name.
 """
@@ -90,7 +91,7 @@ def _on_the_cpu(
 
 
 def _on_cpu(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options for the same run on the CPU: without `policy` and the options for GPUs, and with device="cpu"."""
+    """Return the options of a run for the same run on the CPU: device="cpu", without `policy` and options for GPUs."""
     return {name: value for name, value in options.items()
             if OPTIONS[name].devices != "gpu" and name != "policy"} | {"device": "cpu"}
 
@@ -102,7 +103,9 @@ def _host(result: Result, name: str) -> np.ndarray[Any, Any]:
 
 
 def _close(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
-    """Whether two arrays agree: floats up to 1e-5 of the value or of the mean magnitude, other values exactly."""
+    """Return whether two arrays agree. Floats may differ by 1e-5 of the value or of the mean magnitude; other values
+    must be equal.
+    """
     if a.dtype.kind != "f":
         return _same_bits(a, b)
     sizes = np.abs(b[np.isfinite(b)].astype(np.float64))
@@ -111,9 +114,9 @@ def _close(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
 
 
 def _once_more(program: Program, loop: Restart, options: Options, result: Result) -> str:
-    """Run one more superstep of a loop from the result, and say whether its fields stay unchanged.
+    """Run one more superstep of a loop from the result, and say whether the fields of the loop stay unchanged.
 
-    Raises InternalError if the loop must be at a fixpoint, and is not.
+    Raises InternalError if the loop is not at a fixpoint although it must be.
     """
     from vlang.api.partial_run import one_more_superstep  # start-up
 

@@ -52,5 +52,7 @@ WORDS = (
 
 
 def alternatives(kind: WordClass) -> str:
-    """A regular expression for the words of a class, without capturing groups; a word after a dot does not match."""
+    """Return a regular expression for the words of a class, without capturing groups. The expression does not match a
+    word after a dot.
+    """
     return rf"(?<!\.)\b(?:{'|'.join(sorted(kind.words))})\b" + (r"(?=[ \t]*\()" if kind.called else "")

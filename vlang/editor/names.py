@@ -1,6 +1,6 @@
 """Services for editors about names: definition, references, rename, outline, signatures and kinds of names.
 
-Like the services in `service`, these services are functions of a program text and a character offset in it.
+Like the services in `service`, these services are functions of a program text and a character offset in the text.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Named:
 
     Attributes:
         symbol: the symbol that it stands for.
-        declaration: the occurrence of the name that declares it; None for predefined names.
+        declaration: the place where the name is declared; None for predefined names.
         places: every place where the name occurs, in order, including its declaration.
     """
 
@@ -78,7 +78,7 @@ def named(text: str, offset: int) -> Named | None:
 
 
 def rename(text: str, offset: int, name: str) -> tuple[Edit, ...]:
-    """The edits that give the name at an offset another name.
+    """Return the edits that rename the name at an offset.
 
     Raises BindError if the name cannot be renamed: it is predefined, the text has errors, or the new name is no name,
     is taken, or would change what another name means.
@@ -104,13 +104,14 @@ def rename(text: str, offset: int, name: str) -> tuple[Edit, ...]:
 
 
 def outline(text: str) -> list[Named]:
-    """The names that a program declares, in order, without names that are visible in one expression only."""
+    """Return the names that a program declares, in order, without names that are visible in only one expression."""
     found = [one for one in _all_names(text) if one.declaration is not None and one.symbol.kind not in _INNER]
     return sorted(found, key=lambda one: one.declaration.start if one.declaration is not None else 0)
 
 
 def tokens(text: str) -> list[tuple[Span, Symbol, bool]]:
-    """Every name in the order of the text: its place, its symbol, and whether it is declared there."""
+    """Return the place and the symbol of every name in the order of the text, and whether the place is its declaration.
+    """
     found = [(span, one.symbol, span == one.declaration) for one in _all_names(text) for span in one.places]
     return sorted(found, key=lambda token: token[0].start)
 

@@ -81,7 +81,7 @@ class _Document:
         return self.range(span.start, span.end)
 
     def diagnostic(self, problem: Problem) -> lsp.Diagnostic:
-        """A problem as a diagnostic of the protocol; its message has all texts that `vlang check` shows."""
+        """Convert a problem to a diagnostic of the protocol. The message has all texts that `vlang check` shows."""
         said = [problem.title, problem.label, *(f"help: {line}" for line in problem.help),
                 *(f"write: {line}" for line in problem.write)]
         return lsp.Diagnostic(
@@ -206,9 +206,9 @@ def _signature(ls: LanguageServer, params: lsp.SignatureHelpParams) -> lsp.Signa
 
 
 def _tokens(ls: LanguageServer, params: lsp.SemanticTokensParams) -> lsp.SemanticTokens:
-    """The semantic tokens of a document: the kinds of all names.
+    """Return the semantic tokens of a document, which are the kinds of all names.
 
-    Each token is five numbers; places are relative to the previous token.
+    Each token consists of five numbers. The place of a token is relative to the previous token.
     """
     document = _Document(ls, params.text_document.uri)
     data: list[int] = []

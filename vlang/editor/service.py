@@ -1,4 +1,4 @@
-"""Services for editors: pure functions of a program text and a character offset in it.
+"""Services for editors: pure functions of a program text and a character offset in the text.
 
 The services also work for programs with errors: `vlang.syntax.mistakes.recovery` leaves out lines that do not parse.
 """
@@ -98,8 +98,8 @@ class Use:
     Attributes:
         span: the place of the name.
         symbol: the symbol.
-        type: the type of the expression that uses the symbol; None if it is the type of the symbol.
-        level: the level of the expression; None if it is the level of the symbol.
+        type: the type of the expression that uses the symbol; None if the symbol has the same type.
+        level: the level of the expression; None if the symbol has the same level.
     """
 
     span: t.Span
@@ -109,7 +109,9 @@ class Use:
 
 
 def hover(text: str, offset: int) -> Hover | None:
-    """The type, level and declaration of the name at an offset, or the meaning of the word there; None if neither."""
+    """Return the type, level and declaration of the name at an offset, or the meaning of the keyword there; None for
+    any other text.
+    """
     run, _ = examined(text)
     if run is not None:
         for use in uses(run):
@@ -138,7 +140,7 @@ def uses(run: Run) -> Iterator[Use]:
 
 
 def _name_span(node: t.Node) -> t.Span:
-    """The span of the name by which a node refers to its symbol."""
+    """Return the span of the name with which a node refers to a symbol."""
     if isinstance(node, (t.Member, t.Call, t.Reduce)):
         return node.name_span
     if isinstance(node, (t.Domain, t.ForVertices)) and node.set_span is not None:
@@ -243,7 +245,7 @@ def _words(names: Iterable[str]) -> Iterator[Completion]:
 
 
 def fix(text: str, problem: Problem) -> Edit | None:
-    """The edit that applies the `write:` lines of a diagnostic; None if it has none."""
+    """Return the edit that applies the `write:` lines of a diagnostic; None if the diagnostic has no such lines."""
     if not problem.write:
         return None
     span = problem.replaces or problem.span

@@ -1,6 +1,7 @@
 """Syntax colouring by a TextMate grammar, for Visual Studio Code, Sublime Text, TextMate and GitHub.
 
-`python -m vlang.editor.textmate FILE` writes the grammar of `editors/vscode`; a test checks that it is up to date.
+`python -m vlang.editor.textmate FILE` writes the grammar of `editors/vscode`; a test checks that this file is up to
+date.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Values of edges that the graph derives from its adjacency lists, and that kernels read like edge fields.
+"""Values of edges that the graph derives from its adjacency lists. Kernels read these values like edge fields.
 
-For `common(self, u)` in a gather where an edge joins self and u, a run does not intersect adjacency lists. Instead, the
-graph keeps the number of common neighbours for each edge (vlang.runtime.graph.topology.neighbours), and the pass reads
-these numbers like the values of an edge field. Another such column has the ordinals of edges among parallel edges,
-which are keys of random numbers. In a graph without parallel edges, all ordinals are 0, and the column is left out.
+If a gather contains `common(self, u)` for the ends self and u of an edge, a run does not intersect adjacency lists.
+Instead, the graph stores the number of common neighbours of each edge (vlang.runtime.graph.topology.neighbours). The
+pass reads these numbers like an edge field. Another derived column has the ordinal of each edge among its parallel
+edges. Ordinals are keys of random numbers. In a graph without parallel edges, all ordinals are 0, and the column is
+left out.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ __all__ = ["with_derived"]
 
 
 def with_derived(stage: Stage, present: Mapping[str, str]) -> tuple[Stage, Mapping[str, str]]:
-    """Replace derived values by reads of columns; return the stage and the edge columns that the graph then has.
+    """Replace derived values by reads of columns; return the new stage and the edge columns, including derived columns.
 
     Args:
         present: for each edge column that the graph has, its name and its stored type. `present` has ORDINAL and PLACE
@@ -40,7 +41,7 @@ def _asks(expr: f.Expr) -> bool:
 
 
 def _of_ends(expr: f.Expr) -> bool:
-    """Whether an expression is `common` of self and the neighbour, in either order."""
+    """Return whether an expression is `common` of self and the neighbour, in either order."""
     if not isinstance(expr, f.Op) or expr.op != "common":
         return False
     ends = [arg.of for arg in expr.args if isinstance(arg, f.Vertex)]

@@ -60,7 +60,7 @@ def emit(
         contracts: The program's `require`s, from `contract_stages`.
         target: "numba" or "cuda".
         without: Optimisations to leave out.
-        renumbered: Whether the graph stores its vertices in another order than by number.
+        renumbered: Whether the graph stores its vertices in an order that differs from their numbers.
         sizes: Upper bounds on the size of the graph.
 
     Raises:
@@ -86,7 +86,8 @@ def _target(name: str) -> Target:
 
 @dataclass(frozen=True)
 class ContractStage:
-    """A `require` as a step, with the pass or the scalar that computes its hidden value `contract.name`, if any.
+    """A `require` as a step. A pass or a scalar computes the hidden value `contract.name` of the `require`, if it has
+    such a value.
 
     Attributes:
         contract: The contract in the plan.
@@ -249,7 +250,9 @@ class _Emitter:
         )
 
     def _by_level(self, stage: Stage, swept: ir.Sweep) -> Levelled | None:
-        """The stage with messages by level, if the engine has a list of the vertices of each level; otherwise None."""
+        """Return the stage with messages by level, if the engine has a list of the vertices of each level; otherwise
+        None.
+        """
         if not self.target.lists_levels or self.without & {"levels", "hoist"}:
             return None
         return levelled(stage, swept, factors="factor" not in self.without)
@@ -345,5 +348,7 @@ def tolerance(until: f.Expr) -> tuple[f.Expr, ...]:
 
 
 def _during(plan: LoopPlan) -> Times:
-    """The arrays of past values for scalars computed between the passes of a loop, or before its only pass."""
+    """Return the arrays of past values for scalars that are computed between the passes of a loop, or before its only
+    pass.
+    """
     return Times("field", plan.starts, plan.sent, plan.loop.level)

@@ -1,10 +1,10 @@
 """Fusion: a pass also computes the reductions over vertices and the messages that need only its new values.
 
 After a pass, a superstep computes reductions over vertices (of a `let`, or of `until`) and then the messages of the
-next pass, which may belong to the next superstep. Some of these reductions and messages read only the present values of
-one vertex at a time. Computations of this kind can run on a block of vertices as soon as the block has its new values.
-The new values are then still in the cache, and another pass over all vertices is saved. With and without fusion, a
-reduction merges one partial result per block, so its result has the same bits.
+next pass, which may belong to the next superstep. Some reductions and messages read only the present values of one
+vertex at a time. They can be computed for a block of vertices as soon as the block has its new values. The new values
+are then still in the cache, and no separate pass over all vertices is needed. A reduction always merges one partial
+result per block, so fusion does not change the bits of its result.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def fused_work(plan: LoopPlan, messages: Messages) -> dict[str, FusedWork]:
 
 
 def _after(plan: LoopPlan, at: int, messages: Messages) -> FusedWork:
-    """The work that can be fused into step `at`; for the last pass, this includes work of the next superstep."""
+    """Return the work that can be fused into step `at`. For the last pass, this includes work of the next superstep."""
     scalars: list[str] = []
     later: set[str] = set()  # values that are computed after the pass, so the fused work cannot read them
     for item, next_one in _steps_after(plan, at):
@@ -87,7 +87,7 @@ def _steps_after(plan: LoopPlan, at: int) -> Iterator[tuple[Stage | ScalarStep, 
 
 
 def _folds(value: f.Expr, later: set[str], next_one: bool) -> bool:
-    """Whether a value is computed from reductions over all vertices, and these reductions can be fused.
+    """Return whether a value is computed from reductions over all vertices, and these reductions can be fused.
 
     Reductions of the next superstep (`next_one`) must not read past values, because that superstep has not begun.
     """
@@ -97,10 +97,10 @@ def _folds(value: f.Expr, later: set[str], next_one: bool) -> bool:
 
 
 def _at_hand(expr: f.Expr, of: str, later: set[str], now: bool) -> bool:
-    """Whether an expression reads only the vertex `of` and no value in `later`.
+    """Return whether an expression reads only the vertex `of` and no value in `later`.
 
     Args:
-        now: exclude past values, too.
+        now: whether to exclude past values as well.
     """
     for e in f.walk(expr):
         if isinstance(e, f.Field) and (e.of != of or (now and e.time != "now")):

@@ -1,4 +1,4 @@
-"""The rules that every plan obeys, on which the engine relies: each name that a step uses is defined."""
+"""The engine relies on rules that every plan obeys: each name that a step uses is defined."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ def _kernels(plan: Plan) -> Iterator[tuple[str, str]]:
 
 
 def _exported(plan: Plan) -> Iterator[str]:
-    """Kernels that are named but not exported; plans for a GPU export nothing, since entries are built from names."""
+    """Yield the kernels that are named by a step but are not exported by the plan. Plans for a GPU export nothing,
+    since entry points are generated from names.
+    """
     if not any(stage.gpu for stage in plan.stages) and plan.exports:
         yield from (f"{kernel}, of {step}" for kernel, step in _kernels(plan) if kernel not in plan.exports)
 
@@ -124,7 +126,7 @@ def _values(plan: Plan) -> Iterator[str]:
 
 
 def _stored(plan: Plan) -> Iterator[str]:
-    """Stored values that have no scalar; a value with several components has the scalars NAME.0, NAME.1, ..."""
+    """Yield stored values that have no scalar. A value with several components has the scalars NAME.0, NAME.1, ..."""
     names = {name.rpartition(".")[0] for name in plan.scalars} | set(plan.scalars)
     names |= {spec.slot.removeprefix("given:") for spec in plan.arrays}
     wanted = [value.name for value in plan.values]

@@ -53,7 +53,8 @@ def _needs(program: f.Program) -> ContractStage:
 
 
 def _bounds(cond: f.Expr) -> tuple[Bound, ...]:
-    """The bounds on one edge field that the condition states, as `field op number`; empty for any other condition."""
+    """Return the bounds on one edge field in a condition, in the form `field op number`; empty for any other condition.
+    """
     if not isinstance(cond, f.Op) or cond.op not in _MIRRORED:
         return ()
     op, (left, right) = cond.op, cond.args
@@ -77,5 +78,5 @@ def _level(cond: f.Expr, present: frozenset[str]) -> str:
 
 
 def _first_domain(schedule: Schedule) -> str:
-    """An adjacency direction that a pass of the program reads anyway; "in" if there is none."""
+    """Return an adjacency direction that some pass of the program reads; "in" if there is none."""
     return next((stage.domain for stage in schedule.stages if stage.domain in ("in", "out")), "in")

@@ -47,7 +47,9 @@ def load_ipython_extension(shell: Shell) -> None:
     """Register `%%vp` and `%vp_run`; IPython calls this on `%load_ext vlang`."""
 
     def vp(line: str, cell: str) -> None:
-        """`%%vp [NAME] [--precision 32|64]`: compile the cell and bind the program to NAME, or to its own name."""
+        """`%%vp [NAME] [--precision 32|64]`: compile the cell, and bind the program to NAME or to the name of the
+        program.
+        """
         name, precision = _arguments(line)
         try:
             program = compile(cell, f"<cell {name}>" if name else "<cell>", precision)
@@ -113,7 +115,7 @@ def _value(name: str, text: str, variables: Mapping[str, Any]) -> Any:
 
 
 def _named(text: str) -> Iterator[tuple[str, str]]:
-    """The names and the texts of the values in `a=1 b=[1, 2] c='x y'`."""
+    """Split a text such as `a=1 b=[1, 2] c='x y'` into names and the texts of values."""
     starts = [match for match in _ARGUMENT.finditer(text)
               if (match.start() == 0 or text[match.start() - 1].isspace()) and _outside(text[: match.start()])]
     if text.strip() and (not starts or text[: starts[0].start()].strip()):
@@ -123,6 +125,6 @@ def _named(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _outside(text: str) -> bool:
-    """Whether the end of a text is outside of quotes and brackets."""
+    """Return whether the end of a text is outside of quotes and brackets."""
     bare = re.sub(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"", "", text)
     return not re.search("['\"]", bare) and sum(map(bare.count, "([{")) <= sum(map(bare.count, ")]}"))

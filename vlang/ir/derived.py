@@ -20,10 +20,10 @@ __all__ = ["derivable", "derived"]
 
 
 def derived(program: f.Program, facts: Facts) -> tuple[f.Program, frozenset[str], tuple[str, ...]]:
-    """The program with every loop rewritten where rule D permits it.
+    """Rewrite every loop of a program for which rule D is granted.
 
-    Returns: The program; the fields that rewritten loops write; one text for each loop that was not rewritten, with
-        its line and the reason.
+    Returns: The program; the fields that rewritten loops write; for each other loop, a text with its line and the
+        reason.
     """
     body = list(program.body)
     refused: list[str] = []
@@ -42,7 +42,7 @@ def derived(program: f.Program, facts: Facts) -> tuple[f.Program, frozenset[str]
 
 
 def derivable(program: f.Program, facts: Facts, loop: f.Repeat) -> str:
-    """The reason why a loop may not be rewritten; "" if it may."""
+    """Return the reason why a loop may not be rewritten; "" if it may be rewritten."""
     fact = facts.loop(loop)
     if not fact.derive.granted:
         return fact.derive.reason
@@ -99,7 +99,9 @@ def _rewritten(program: f.Program, facts: Facts, loop: f.Repeat) -> tuple[f.Init
 
 
 def _constant(expr: f.Expr, target: f.Expr) -> f.Expr | None:
-    """The value of an expression at `target` = 0; None if it is 0. The expression is linear or affine in `target`."""
+    """Return the value of an expression at `target` = 0; None if this value is 0. The expression is linear or affine in
+    `target`.
+    """
     if expr == target:
         return None
     if target not in f.walk(expr):
@@ -141,7 +143,9 @@ def _changed(body: f.Expr, name: str) -> f.Expr:
 
 
 def _bound(loop: f.Repeat, name: str) -> f.Expr | None:
-    """The largest change that a vertex need not send, from the condition that ends the loop, in the field's type."""
+    """Return the largest change that a vertex need not send, in the type of the field. The condition that ends the loop
+    determines this change.
+    """
     cond = loop.until if loop.until is not None else loop.activate.cond if loop.activate is not None else None
     for found in _sizes(cond, name, vertices=loop.until is not None):
         return found
@@ -172,7 +176,7 @@ def _sizes(cond: f.Expr | None, name: str, vertices: bool) -> Iterator[f.Expr]:
 
 
 def _each(size: f.Expr, bound: f.Expr, change: f.Field) -> Iterator[f.Expr]:
-    """Return the bound for the change of one vertex if `size` is `change`, or a sum or maximum of `change`."""
+    """Return the bound on the change of one vertex, if `size` is `change` or a sum or maximum of `change`."""
     bound = bound if bound.type == change.type else f.Op(change.type, "cast", (bound,))
     if not isinstance(size, f.Reduce) or size.name == "max":
         yield bound

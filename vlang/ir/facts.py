@@ -1,6 +1,6 @@
 """Facts: the verdict of each rule for each loop, granted or refused, with reasons (language.md sections 9 to 11).
 
-Facts are in a separate table whose keys are loops; no statement or expression carries them.
+Facts are in a separate table with loops as keys; statements and expressions contain no facts.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class GatherFacts:
         domain: "in", "out", "both" or "pointing".
         replicate: The verdict of rule R.
         strict: The verdict of rule Z.
-        messages: Subexpressions worth computing once per sender, outermost first.
-        silencing: Fields of a neighbour. If one of these fields has the identity of the reduction, the neighbour
-            contributes nothing (rule Z).
+        messages: Subexpressions that are worth a computation once per sender, outermost first.
+        silencing: Fields of a neighbour. If the value of a field in `silencing` is the identity of the reduction, the
+            neighbour contributes nothing (rule Z).
     """
 
     name: str
@@ -54,7 +54,7 @@ class EarlyExit:
 
     Attributes:
         gathers: the gathers that stop at the absorbing element of their reduction.
-        done: fields, each with the value (true or false) at which a vertex need not gather.
+        done: pairs of a field and a value (true or false). A vertex with this value need not gather.
         frontier: the verdict of rule X2.
     """
 
@@ -70,7 +70,7 @@ class LoopFacts:
     Attributes:
         loop: The loop.
         kind: "fixpoint", "delta", "tolerance" or "counted".
-        kind_reason: Why the loop is of this kind.
+        kind_reason: The reason why the loop is of this kind.
         default_activation: Whether the loop uses the default activation.
         default_reason: Why the loop uses the default activation, or why not.
         applied: The fields that the loop writes and that count for activity.
@@ -141,12 +141,16 @@ class LoopFacts:
 
     @property
     def own_notify(self) -> frozenset[str]:
-        """Under rule N: the fields whose change at a vertex makes this vertex run again ("+self")."""
+        """The fields for which rule N has the mark "+self": if such a field changes at a vertex, the vertex must run
+        again.
+        """
         return frozenset(name for one in self.skips for name in one.own)
 
     @property
     def notifying(self) -> frozenset[str]:
-        """Under rule N: the fields whose change at a vertex makes this vertex notify its neighbours."""
+        """The fields that notify under rule N: if such a field changes at a vertex, the vertex must notify its
+        neighbours.
+        """
         return frozenset(name for one in self.skips for name in one.notifying)
 
 

@@ -1,9 +1,9 @@
-"""Bounds on the finite floats of a program, from the values of its inputs: which operations cannot overflow.
+"""Bounds on the finite floats of a program, derived from its inputs. The bounds show which operations cannot overflow.
 
-The bound of a name follows from the bounds of the names that it is written from. Names that are written from each
+The bound of a name follows from the bounds of the names from which it is computed. Names that are computed from each
 other, such as the distances of a shortest-path search, form a cycle. If each write adds at most a constant to the
-largest value of the cycle, the bound is that constant times the most writes that a run can make. All other cycles have
-no bound.
+largest value of the cycle, the bound is this constant times the largest number of writes in a run. All other cycles
+have no bound.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LOGARITHMS = frozenset({"log", "log2", "log1p"})
 
 @dataclass(frozen=True)
 class Bound:
-    """The bound `slope * x + most` on the finite values of an expression; x is the largest value of the cycle."""
+    """The bound `slope * x + most` on the finite values of an expression, where x is the largest value of the cycle."""
 
     slope: float
     most: float
@@ -70,8 +70,8 @@ class FloatBounds:
 
     Args:
         program: The program.
-        inputs: The largest absolute finite value of each edge field, parameter, and field that the caller passes; an
-            input that is missing may have any value of its type.
+        inputs: The largest absolute finite value of each edge field, parameter and passed field. A missing input may
+            have any value of its type.
         sizes: Upper bounds on the vertices and edges of the graph.
     """
 
@@ -96,7 +96,7 @@ class FloatBounds:
             self._bound(names, [value for name in names for value in writes[name]])
 
     def may_overflow(self, expr: f.Expr) -> bool:
-        """Whether an operation or reduction, without its operands, may become infinite though they are finite."""
+        """Return whether an operation or reduction may become infinite although all of its operands are finite."""
         if not may_overflow(expr) or self.of(expr).most * _DIGITS <= _most(expr.type):
             return False
         if isinstance(expr, f.Op) and expr.op == "between":  # an infinite term looks like an overflow
@@ -104,7 +104,7 @@ class FloatBounds:
         return True
 
     def _bound(self, names: frozenset[str], values: list[f.Expr]) -> None:
-        """Find the bound of names that are written from each other, or of one name."""
+        """Find the bound of names that are computed from each other, or of one name."""
         self._cycle, self._memo = names, {}
         found = [self._given(names) if value is _GIVEN else self.of(value) for value in values]
         self._cycle, self._memo = frozenset(), {}
@@ -194,7 +194,8 @@ class FloatBounds:
         return self._steep(op, args)
 
     def _steep(self, op: f.Op, args: list[Bound]) -> Bound:
-        """The bound of a division, a power or an exponential function, which needs the value of an operand."""
+        """Return the bound of a division, a power or an exponential function, which depends on the value of an operand.
+        """
         second = op.args[-1]
         if op.op == "div":
             divisor = _least(second)
@@ -216,7 +217,7 @@ _GIVEN = f.Const(Scalar("given", "float", 64), None)
 
 
 def may_overflow(expr: f.Expr) -> bool:
-    """Whether an operation or reduction of floats, without its operands, may overflow for some operands."""
+    """Return whether an operation or reduction of floats may overflow for some finite operands."""
     if not any(map(floating, items(expr.type))):
         return False
     if isinstance(expr, f.Reduce):
@@ -227,7 +228,7 @@ def may_overflow(expr: f.Expr) -> bool:
 
 
 def values_in(expr: f.Expr) -> Iterator[f.Expr]:
-    """The expression and the parts of it that its value is computed from, without conditions and keys."""
+    """Yield an expression and the parts from which its value is computed, without conditions and keys."""
     yield expr
     if isinstance(expr, f.Reduce):
         below: tuple[f.Expr, ...] = (expr.body,) if expr.default is None else (expr.body, expr.default)
@@ -241,19 +242,19 @@ def values_in(expr: f.Expr) -> Iterator[f.Expr]:
 
 
 def floating(type_: Type) -> bool:
-    """Whether a type is a float type, or a type of vectors of floats."""
+    """Return whether a type is a float type, or a type of vectors of floats."""
     item = type_.item if isinstance(type_, Vector) else type_
     return isinstance(item, Scalar) and item.floating
 
 
 def items(type_: Type) -> tuple[Type, ...]:
-    """The types of the items of a tuple; any other type itself."""
+    """Return the types of the items of a tuple; for any other type, return the type itself."""
     return type_.items if isinstance(type_, Tuple) else (type_,)
 
 
 def _most(type_: Type) -> float:
-    """The largest finite value of a type. For a vector, this is the largest finite value of its components; for a
-    tuple, of its smallest float type.
+    """The largest finite value of a type. For a vector, the result is the largest finite value of the component type.
+    For a tuple, the result is the largest finite value of the smallest float type in the tuple.
     """
     if isinstance(type_, Tuple):
         return min((_most(item) for item in type_.items if floating(item)), default=math.inf)
@@ -286,14 +287,14 @@ def _least(divisor: f.Expr) -> float:
 
 
 def _negative(expr: f.Expr) -> bool:
-    """Whether a value is known to be 0 or less."""
+    """Return whether a value is known to be 0 or less."""
     if isinstance(expr, f.Const):
         return float(expr.value or 0) <= 0
     return isinstance(expr, f.Op) and expr.op == "neg" and isinstance(expr.args[0], f.Op) and expr.args[0].op == "abs"
 
 
 def _writes(program: f.Program, given: Mapping[str, float]) -> Iterator[tuple[str, f.Expr]]:
-    """Yield each write of floats: the name, and the value."""
+    """Yield each write of floats, as the written name and the value."""
     for statement in statements(program.body):
         if isinstance(statement, f.Gather):
             yield statement.name, statement.reduce

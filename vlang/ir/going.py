@@ -1,4 +1,4 @@
-"""Rule I for a whole program: the loops that may continue from the result of a run on fewer or more edges."""
+"""Rule I for a whole program: finds the loops that may continue from the result of a run on fewer or more edges."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["ChangeKind", "Going", "going_on"]
 
 @dataclass(frozen=True)
 class ChangeKind:
-    """The kind of a change: whether it inserts edges, whether it deletes edges, and whether it adds vertices."""
+    """The kind of a change: whether the change inserts edges, deletes edges, or adds vertices."""
 
     inserts: bool
     deletes: bool
@@ -28,15 +28,15 @@ class Going:
 
     Attributes:
         facts: The facts of the loop.
-        number: The number of the loop in the order of the text; loops inside blocks count, too.
+        number: The number of the loop in the order of the text. Loops inside blocks are counted as well.
         kind: "join" (I1), "delta" (I2) or "contraction" (I3).
         fields: The fields that the loop writes.
-        merges: Whether contributions can be joined edge by edge, so that one superstep over the inserted edges finds
-            all vertices that must run.
-        notifies: Under I1: whether contributions read degrees, so that a vertex with changed edges must notify its
-            neighbours.
+        merges: Whether contributions can be joined edge by edge. If contributions can be joined so, one superstep over
+            the inserted edges finds all vertices that must run.
+        notifies: Under I1: whether contributions read degrees. If contributions read degrees, a vertex with changed
+            edges must notify its neighbours.
         reruns: Whether a vertex must run again after its own change.
-        sources: Under I2: the ends ("tail", "head") of a changed edge whose contributions change.
+        sources: Under I2: the ends ("tail", "head") of a changed edge that change their contributions.
     """
 
     facts: LoopFacts
@@ -50,7 +50,9 @@ class Going:
 
 
 def going_on(program: f.Program, facts: Facts, change: ChangeKind) -> tuple[tuple[Going, ...], tuple[str, ...]]:
-    """The loops that may continue after a change, and one text for each other loop, with its line and the reason."""
+    """Return the loops that may continue after a change. For each other loop, also return a text with its line and the
+    reason.
+    """
     found: list[Going] = []
     refused: list[str] = []
     ties = Ties(change.grows)
@@ -105,7 +107,7 @@ def _judge(
 
 
 def _heeds_both(fact: LoopFacts) -> bool:
-    """Whether activity depends on the size of a change, not on its sign.
+    """Return whether activity depends on the size of a change, not on its sign.
 
     The default activation depends only on the size. The same holds for a condition in which `abs(change(x))` is
     compared with a value that is constant in the loop. For a vector, the largest component or the sum of the components
@@ -128,8 +130,8 @@ def _heeds_both(fact: LoopFacts) -> bool:
 def _around(program: f.Program, scope: LoopScope, at: int, ties: Ties, change: ChangeKind, delta: bool) -> str:
     """The reason why statements outside the loop forbid a start from the old values; "" if no statement does.
 
-    A statement forbids such a start if it changes the values after the loop, reads the values before the loop, or sets
-    initial values that depend on edges.
+    A statement after the loop must not change the values. A statement before the loop must not read the values, and
+    must not set initial values that depend on edges.
     """
     mine = scope.written - scope.local
     for place, statement in enumerate(program.body):
@@ -154,7 +156,7 @@ def _around(program: f.Program, scope: LoopScope, at: int, ties: Ties, change: C
 
 
 def _degree_start(statement: f.Statement) -> bool:
-    """Whether a statement is `vertex x = degree`, a start that rule I1 has already judged."""
+    """Return whether a statement is `vertex x = degree`, an initial value that rule I1 has already judged."""
     return isinstance(statement, f.InitField) and isinstance(statement.value, f.Degree)
 
 
@@ -163,7 +165,9 @@ def _reads(scope: LoopScope) -> list[f.Expr]:
 
 
 def _tied_reads(scope: LoopScope, reads: list[f.Expr], ties: Ties, delta: bool) -> str:
-    """The reason why a value that the loop only reads forbids a start from old values; "" if there is none."""
+    """Return the reason why a value that the loop reads but does not write forbids a start from old values; "" if there
+    is none.
+    """
     for e in reads:
         if isinstance(e, f.Field) and e.name not in scope.written:
             tie, near = ties.of_name(e.name), delta and e.of == "other"
@@ -185,7 +189,7 @@ def _tied_reads(scope: LoopScope, reads: list[f.Expr], ties: Ties, delta: bool) 
 
 
 def _edge_by_edge(fact: LoopFacts, scope: LoopScope) -> bool:
-    """Whether the contributions of every gather are joined into a field one by one, and are used nowhere else."""
+    """Return whether the contributions of every gather are joined into a field one by one, and have no other use."""
     joined = [write.joined.name for write in fact.writes if write.joined is not None]
     used = [e.name for s in statements((scope.loop,)) for expr in expressions(s) for e in f.walk(expr)
             if isinstance(e, f.Accumulator) and e.name in scope.gathers]
@@ -196,10 +200,8 @@ _SENDERS = {"in": frozenset({"tail"}), "out": frozenset({"head"}), "both": froze
 
 
 def _sources(scope: LoopScope, reads: list[f.Expr], ties: Ties) -> frozenset[str]:
-    """The ends of a changed edge whose contributions to other vertices change.
-
-    The ends in the result are the senders along the edge. Both ends are included if a contribution reads a value that
-    depends on the edges of a vertex.
+    """Return the ends of a changed edge that change their contributions to other vertices, as senders along the edge.
+    Both ends are included if a contribution reads a value that depends on the edges of a vertex.
     """
     found: frozenset[str] = frozenset()
     for gather in scope.gathers.values():

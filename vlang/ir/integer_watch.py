@@ -1,8 +1,9 @@
-"""Finds integer fields that may become infinite from finite operands; if a field did, a second run finds the statement.
+"""Finds integer fields that may become infinite by operations on finite operands. If a field became infinite, a second
+run finds the statement.
 
 Some operations on finite integers may give an infinity. At the end of a run, the outputs that such operations write are
-tested for infinities. If an output has an infinity, and the values of the run do not rule out an overflow, the program
-runs once more. In that run, every statement with such an operation also writes a bool field (a note) that records the
+tested for infinities. If an output is infinite, and the values of the run do not rule out an overflow, the program runs
+once more. In the second run, every statement with such an operation also writes a bool field (a note) that records the
 overflow.
 """
 
@@ -32,7 +33,7 @@ _SUMS = frozenset({"+", "*"})
 
 @dataclass(frozen=True)
 class Leaving:
-    """The output fields that operations on finite operands may make infinite.
+    """The outputs that may become infinite by operations on finite operands.
 
     Attributes:
         fields: The output fields that become infinite if such an operation overflows.
@@ -51,13 +52,13 @@ Actual = Mapping[str, tuple[int, int]]
 
 
 def leaving(program: f.Program, facts: Facts, ranges: Ranges, actual: Actual = NOTHING) -> Leaving:
-    """The output fields that may become infinite from finite operands.
+    """Return the output fields that may become infinite by operations on finite operands.
 
     Args:
         program: The program.
         facts: Its facts.
         ranges: The values that the program's integers may have.
-        actual: Values measured in a run, which narrow the ranges.
+        actual: The values that occurred in a run, which narrow the ranges.
     """
     steps = {expr for loop in facts.loops for expr in _bounded_steps(program, facts, loop, ranges)}
     ordered = {one for loop, fact in facts.loops.items() if fact.order.granted and fact.kind == "fixpoint"
@@ -123,7 +124,7 @@ def _side(expr: f.Expr, ranges: Ranges, actual: Actual) -> tuple[int, int] | Non
 
 
 def _exact(expr: f.Op, ranges: Ranges, actual: Actual) -> tuple[int, int] | None:
-    """The least and largest exact result of finite operands; None where these are not known."""
+    """The least and largest exact result of finite operands; None if they are not known."""
     if expr.op == "between":
         least, most = _side(f.EdgeValue(expr.type, str(expr.data)), ranges, actual) or (0, 0)
         return min(0, least * ranges.sizes.row), max(0, most * ranges.sizes.row)
@@ -152,7 +153,7 @@ def _exact(expr: f.Op, ranges: Ranges, actual: Actual) -> tuple[int, int] | None
 
 
 def _bounded_steps(program: f.Program, facts: Facts, loop: f.Repeat, ranges: Ranges) -> Iterator[f.Expr]:
-    """The sums `u.x + c` of a shortest-path search that cannot overflow, since a path has at most N edges."""
+    """Return the sums `u.x + c` of a shortest-path search that cannot overflow, because a path has at most N edges."""
     inside = set(statements(loop.body))
     elsewhere = {name for s in statements(program.body) if isinstance(s, f.Apply) and s not in inside
                  for name in s.fields}
@@ -190,14 +191,15 @@ def noting_integers(program: f.Program, given: frozenset[str], ranges: Ranges, f
         program: The program.
         given: The fields whose initializers do not run.
         ranges: The values that the program's integers may have.
-        far: The edge fields with infinite values: the notes leave out their sums `weight(a, b)`, because an infinite
-            term cannot be distinguished from an overflow.
+        far: The edge fields with infinite values. Notes leave out sums `weight(a, b)` of these fields, because an
+            infinite term cannot be distinguished from an overflow.
     """
     return _Notes(program, given, ranges, far).noted()
 
 
 def wrapped_lines(program: f.Program, ranges: Ranges) -> list[int]:
-    """The lines, in order, with an operation that wrapped in older versions where its result left its type.
+    """Return the lines, in order, with an operation that wrapped around in older versions if the result did not fit its
+    type.
 
     Rounding a float, as in `int(x)`, never wrapped.
     """
@@ -217,12 +219,12 @@ class _Notes(Notes):
         self._ranges, self._far = ranges, far
 
     def concerns(self, expr: f.Expr) -> bool:
-        """Whether an operation on integers in an expression is risky."""
+        """Return whether an operation on integers in an expression is risky."""
         return any(True for _ in _risky(expr, self._ranges))
 
     def reduction(self, statement: f.Statement, reduce: f.Reduce, name: str) -> Iterator[f.Statement]:
-        """Add a note: a bool that is true where a reduction is infinite, although its terms or the operands in them are
-        finite.
+        """Add a note: a bool that is true where a reduction is infinite although its terms, or the operands of its
+        terms, are finite.
         """
         make = reducing(reduce)
         found = list(_risky(reduce, self._ranges))
@@ -250,9 +252,8 @@ class _Notes(Notes):
 
 
 def _departures(expr: f.Expr, ranges: Ranges, far: frozenset[str]) -> list[f.Expr]:
-    """For each operation of an expression that is risky, whether it makes an infinity of finite operands.
-
-    For a reduction inside the expression, over a group or over common neighbours: whether it does so for some
+    """Return, for each risky operation of an expression, a test whether the operation gives an infinity for finite
+    operands. Inside a reduction over a group or over common neighbours, the test says whether this happens for some
     contribution.
     """
     if isinstance(expr, f.Reduce):

@@ -1,8 +1,8 @@
-"""The rules that the IR obeys, one sentence each; `assert_schedule` and `vlang.emit.plan_invariants` check later forms.
+"""The rules that the IR obeys, one sentence each. Other modules check the rules of schedules and plans.
 
-The rules state what `vlang.ir.lower` guarantees to all later modules. With VLANG_INVARIANTS=1, as in the tests, every
-program is checked against all rules; without it, this module is not loaded. A broken rule is a bug of vlang, and raises
-an InternalError with the sentence of the rule and the first place that breaks the rule.
+The rules state what `vlang.ir.lower` guarantees to all later modules. With VLANG_INVARIANTS=1, which tests set, every
+program is checked against all rules. Without this setting, the module is not loaded. A broken rule is a bug of vlang,
+and raises an InternalError with the sentence of the rule and the first place that breaks the rule.
 """
 
 from __future__ import annotations
@@ -78,9 +78,9 @@ class Node:
 
     Attributes:
         expr: the expression.
-        level: the level at which the expression is evaluated: inside a reduction over edges "edge", else as in Site.
+        level: the level of the expression: "edge" inside a reduction over edges, else the level of the Site.
         site: the Site that it belongs to.
-        outer: the expression directly around it; None for the outermost.
+        outer: the expression directly around it; None for the outermost expression.
         reduce: the innermost reduction around it; None if there is none.
     """
 
@@ -161,7 +161,7 @@ class _Walk:
 
     @staticmethod
     def _until(one: f.Repeat | f.ForRange, names: frozenset[tuple[str, str]], loops: int) -> Iterator[Site]:
-        """An `until` comes after the block, and can read the `let`s of the block."""
+        """Yield the condition of an `until`, which comes after the block and can read the `let`s of the block."""
         if one.until is not None:
             names |= {("let", s.name) for s in one.body if isinstance(s, f.Let)}
             yield Site(one.until, "graph", names, loops, f"`until` of line {one.span.line}", BOOL)
@@ -198,7 +198,7 @@ def _inside(node: Node) -> Iterator[Node]:
 
 # --------------------------------------------------------------------------------------------------------- rules
 def _twice(program: f.Program) -> Iterator[str]:
-    """Names with two meanings. The initializer of a field or `global` has the same name, and does not count."""
+    """Yield names with two meanings. The initializer of a field or `global` is not a second meaning of its name."""
     names = [decl.name for decls in (program.params, program.edges, program.states, program.fields, program.globals,
                                      program.reductions) for decl in decls]
     names += [s.name for s in statements(program.body) if isinstance(s, (f.Gather, f.Let, f.ForVertices, f.ForRange))]
@@ -308,7 +308,7 @@ def _kept(program: f.Program) -> Iterator[str]:
 
 
 def _is_pointer(key: f.Expr | None) -> bool:
-    """Whether a key is the present value of a field of type vertex at the other vertex."""
+    """Return whether a key is the present value of a field of type vertex at the other vertex."""
     return isinstance(key, f.Field) and (key.of, key.time, key.type) == ("other", "now", VERTEX)
 
 

@@ -22,7 +22,9 @@ __all__ = ["lower"]
 
 
 def lower(checked: Checked) -> f.Program:
-    """The IR of a correct program: functions inlined, names unique, every type final, every conversion a cast."""
+    """Lower a correct program to the IR: functions are inlined, names are unique, types are final, and conversions are
+    casts.
+    """
     return erased(_Lowering(checked).program())
 
 
@@ -105,7 +107,8 @@ class _Lowering:
         return found
 
     def _keeping(self, span: Span, gather: str, name: str, value: f.Expr) -> f.Gather:
-        """The gather that stores a value at each in-edge, and counts the values that differ from the old ones."""
+        """Return the gather that stores a value at each in-edge and counts the values that differ from the old values.
+        """
         body = f.Keep(BOOL, name, value, span=span)
         return f.Gather(span, gather, f.Reduce(self._int, "count", body, f.Domain("in"), None, None, span=span))
 
@@ -114,7 +117,9 @@ class _Lowering:
         return scalar_named("int", self._checked.precision)
 
     def _apply_edges(self, node: t.Apply) -> list[f.Statement]:
-        """A write of an edge state: a gather that stores, and a write of the field `rows` where a value has changed."""
+        """Return a write of an edge state: a gather that stores values, and a write of the field `rows` at vertices
+        with a changed value.
+        """
         (symbol,) = self._checked.targets[node.target]
         state = self._states[self._names.unique[symbol]]
         old: f.Expr = f.EdgeState(state.type, state.name, span=node.target.span)
@@ -166,7 +171,7 @@ class _Lowering:
 
         Args:
             type_: the type of its operands.
-            wide: the type in which its body computes.
+            wide: the type in which the body of the reduction computes.
         """
         bound: dict[Symbol, f.Expr] = {side: f.Accumulator(wide, name) for side, name in zip(sides, names, strict=True)}
         with self._x.bound(bound), self._x.computing("exact"):
@@ -195,7 +200,8 @@ class _Lowering:
         return tuple(statement for item in items for statement in self._item(item, top))
 
     def _item(self, node: t.Statement, top: bool) -> list[f.Statement]:
-        """Return the statements for an item of a block. The `let`s of single vertices' values in reductions come first.
+        """Return the statements for an item of a block. The `let`s for values of single vertices that reductions read
+        come first.
         """
         outer, self._x.ahead = self._x.ahead, {}
         made = self._made(node, top)
@@ -209,7 +215,7 @@ class _Lowering:
         return [f.Let(span, value.name, read) for read, value in self._x.ahead.items()]
 
     def _made(self, node: t.Statement, top: bool) -> list[f.Statement]:
-        """The statements for an item of a block; none for a declaration without a value."""
+        """Return the statements for an item of a block. A declaration without a value gives no statements."""
         if isinstance(node, t.VertexField):
             return self._vertex_fields(node, top)
         if isinstance(node, t.EdgeField):
@@ -269,7 +275,9 @@ class _Lowering:
         return f.Apply(node.span, names, value)
 
     def _ended(self, block: t.Block, cond: t.Expr | None) -> tuple[tuple[f.Statement, ...], f.Expr | None]:
-        """Return a loop's block and `until`. The `let`s that `until` needs end the block, before `activate when`."""
+        """Return a loop's block and `until`. The `let`s that `until` needs are at the end of the block, before
+        `activate when`.
+        """
         body = self._block(block.items)
         if cond is None:
             return body, None

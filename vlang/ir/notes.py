@@ -1,8 +1,8 @@
 """Versions of a program that also write notes: bool fields that are true where a value became infinite.
 
-A run only tests whether stored values are infinite. If one is, and it may come from finite operands, the program runs
-once more with a note for each statement that may be the reason. `overflow_watch` inserts notes for floats,
-`integer_watch` for integers.
+A run only tests whether stored values are infinite. If a stored value is infinite, and finite operands may be the
+cause, the program runs once more with a note for each statement that may be the cause. `overflow_watch` inserts notes
+for floats, `integer_watch` for integers.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class Place:
         span: The statement in the text.
         what: The value, as text.
         type: The type of the value.
-        vertices: Whether the statement has a value for each vertex, rather than one for the graph.
-        hidden: Whether a field of a block, or a `let`, holds the value or is computed from it.
-        terms: Whether the note says that the terms of the value are finite; otherwise it says that its operands are
-            finite.
+        vertices: Whether the statement has a value for each vertex, rather than one value for the graph.
+        hidden: Whether a `let` or a field of a block holds the value, or is computed from the value.
+        terms: Whether the note says that the terms of the value are finite; otherwise, the note says that the operands
+            are finite.
     """
 
     note: str
@@ -72,15 +72,17 @@ class Notes(ABC):
 
     @abstractmethod
     def concerns(self, expr: f.Expr) -> bool:
-        """Whether a part of an expression may become infinite from finite operands."""
+        """Return whether a part of an expression may become infinite from finite operands."""
 
     @abstractmethod
     def reduction(self, statement: f.Statement, reduce: f.Reduce, name: str) -> Iterator[f.Statement]:
-        """The statements that note whether the reduction that `name` holds overflowed."""
+        """Yield the statements that write a note on whether the reduction with the result `name` overflowed."""
 
     @abstractmethod
     def value(self, statement: Writer, value: f.Expr) -> Iterator[f.Statement]:
-        """The statements that note whether an operation overflowed in a value without reductions over edges."""
+        """Yield the statements that write a note on whether an operation overflowed, for a value without reductions
+        over edges.
+        """
 
     def _block(self, body: tuple[f.Statement, ...]) -> tuple[f.Statement, ...]:
         """A block with notes; `activate when` stays the last statement."""
@@ -101,7 +103,7 @@ class Notes(ABC):
                 yield from self._written(statement)
 
     def _written(self, statement: f.Let | f.InitGlobal | f.InitField) -> Iterator[f.Statement]:
-        """Notes of the reductions of a value, and of what is computed from them."""
+        """Yield the notes of the reductions in a value, and of the operations on the results of these reductions."""
         parts: dict[f.Expr, f.Expr] = {}
         for part in dict.fromkeys(f.reductions(statement.value)):
             name = self.fresh("reduced")
@@ -115,7 +117,7 @@ class Notes(ABC):
         """The statement that writes a note.
 
         Args:
-            statement: The statement that the note is about.
+            statement: The statement to which the note belongs.
             value: Its value.
             now: Whether the value overflowed.
             hidden: See `Place`.
@@ -148,14 +150,16 @@ def named(reduce: f.Reduce, name: str) -> f.Expr:
 
 
 def _with(expr: f.Expr, parts: Mapping[f.Expr, f.Expr]) -> f.Expr:
-    """The expression with the parts that are keys of `parts` replaced."""
+    """Return the expression after replacement of each part that is a key of `parts`."""
     if expr in parts:
         return parts[expr]
     return f.rebuild(expr, tuple(_with(child, parts) for child in f.children(expr)))
 
 
 def parts_of(reduce: f.Reduce, value: f.Expr) -> list[tuple[f.Expr, f.Expr]]:
-    """Return the value of a reduction with its terms; for a tuple, each item of the value with its terms."""
+    """Return the value of a reduction together with its terms. For a tuple, return each item of the value with its
+    terms.
+    """
     if isinstance(reduce.body, f.Op) and reduce.body.op == "tuple":
         if reduce.part is not None:
             return [(value, reduce.body.args[reduce.part])]
@@ -168,7 +172,7 @@ def parts_of(reduce: f.Reduce, value: f.Expr) -> list[tuple[f.Expr, f.Expr]]:
 def leaves(op: f.Op) -> f.Expr:
     """Return the test that the operands of an operation are finite and its result is infinite.
 
-    For a short vector, the test is true if it is true of any component. A long vector is tested as a whole, so an
+    For a short vector, the test is true if it is true for some component. A long vector is tested as a whole, so an
     infinite component of an operand hides the other components.
     """
     if not isinstance(op.type, Vector) or op.type.size > _SHORT:
@@ -198,14 +202,14 @@ def _item(type_: Type) -> Scalar:
 
 
 def endless(type_: Type, ends: tuple[int | float, int | float]) -> bool:
-    """Whether the least or the greatest value of an edge field stands for an infinity of its type."""
+    """Return whether the least or the greatest value of an edge field stands for an infinity of its type."""
     item = _item(type_)
     return any(math.isinf(end) if item.floating else item.kind == "int" and end in (item.lowest, item.highest)
                for end in ends)
 
 
 def infinite(value: f.Expr) -> f.Expr:
-    """Whether a number, or a component of a vector, is `inf` or `-inf`."""
+    """Return whether a number, or a component of a vector, is `inf` or `-inf`."""
     item, vector = _item(value.type), isinstance(value.type, Vector)
     if item.floating:
         size: f.Expr = f.Op(value.type, "abs", (value,))
@@ -218,15 +222,15 @@ def infinite(value: f.Expr) -> f.Expr:
 
 
 def either(tests: Iterable[f.Expr]) -> f.Expr:
-    """Whether some test holds."""
+    """Return whether some test holds."""
     return fold(lambda a, b: f.Op(BOOL, "or", (a, b)), tests)
 
 
 def both(tests: Iterable[f.Expr]) -> f.Expr:
-    """Whether all tests hold."""
+    """Return whether all tests hold."""
     return fold(lambda a, b: f.Op(BOOL, "and", (a, b)), tests)
 
 
 def no(expr: f.Expr) -> f.Expr:
-    """Whether a test does not hold."""
+    """Return whether a test does not hold."""
     return f.Op(BOOL, "not", (expr,))

@@ -1,7 +1,7 @@
-"""Floats that overflow to infinity although all terms or operands are finite: which values to watch, and the notes.
+"""Finds floats that overflow to infinity although all terms or operands are finite: the values to watch, and the notes.
 
-A run only tests whether a stored value is infinite that depends on an operation which may overflow. If such a value is
-infinite, the program runs once more with notes (`vlang.ir.notes`).
+A run tests the stored values that depend on an operation which may overflow. If such a value is infinite, the program
+runs once more with notes (`vlang.ir.notes`).
 """
 
 from __future__ import annotations
@@ -73,11 +73,11 @@ class _Notes(Notes):
         self._readers = _readers(program)
 
     def concerns(self, expr: f.Expr) -> bool:
-        """Whether an operation on floats in an expression may overflow."""
+        """Return whether an operation on floats in an expression may overflow."""
         return any(map(self._risky, values_in(expr)))
 
     def reduction(self, statement: f.Statement, reduce: f.Reduce, name: str) -> Iterator[f.Statement]:
-        """Note where a reduction is infinite, although its terms or the operands in them are finite."""
+        """Note where a reduction is infinite although its terms, or the operands of its terms, are finite."""
         value = named(reduce, name)
         hidden = not self._hidden.isdisjoint(self._targets(statement))
         if self._risky(reduce) and floating(reduce.type):
@@ -122,11 +122,11 @@ class _Notes(Notes):
         return frozenset({statement.name}) if isinstance(statement, (f.Let, f.InitGlobal, f.InitField)) else frozenset()
 
     def _departures(self, expr: f.Expr) -> list[f.Expr]:
-        """For each operation of an expression that may overflow, a test whether the result is infinite and the operands
-        are finite.
+        """Return, for each operation of an expression that may overflow, a test whether the result is infinite for
+        finite operands.
 
-        If an expression has more than `_OPERATIONS` such operations, the tests are instead whether the value is
-        infinite although everything that it is computed from is finite.
+        If an expression has more than `_OPERATIONS` operations that may overflow, a single test says whether the value
+        is infinite although its operands are finite.
         """
         tests = self._tests(expr)
         if len(tests) <= _OPERATIONS:
@@ -153,7 +153,7 @@ class _Notes(Notes):
 
 
 def _left(op: f.Op) -> f.Expr:
-    """Whether an operation makes an infinity of finite operands. A division by 0 does not overflow."""
+    """Return a test whether an operation gives an infinity for finite operands. A division by 0 does not overflow."""
     if op.op != "div":
         return leaves(op)
     divisor = op.args[1]
@@ -163,21 +163,21 @@ def _left(op: f.Op) -> f.Expr:
 
 
 def _floats(value: f.Expr) -> list[f.Expr]:
-    """The floats of a value: itself, or items of a tuple."""
+    """Return the floats of a value: the value itself, or items of a tuple."""
     if isinstance(value.type, Tuple):
         return [f.Op(type_, "item", (value,), k) for k, type_ in enumerate(value.type.items) if floating(type_)]
     return [value] if floating(value.type) else []
 
 
 def _with_terms(value: f.Expr) -> list[tuple[f.Expr, f.Expr]]:
-    """A value, or the items of a written tuple, each with the expression that it is computed from."""
+    """A value, or the items of a written tuple, each with the expression from which it is computed."""
     if isinstance(value, f.Op) and value.op == "tuple":
         return [(item, item) for item in value.args]
     return [(value, value)]
 
 
 def _readers(program: f.Program) -> dict[str, frozenset[str]]:
-    """The fields that are computed from each accumulator, also through other accumulators."""
+    """Return for each accumulator the fields that are computed from it, directly or through other accumulators."""
     found: dict[str, frozenset[str]] = {}
     for statement in reversed(list(statements(program.body))):
         for expr in expressions(statement):
@@ -190,7 +190,9 @@ def _readers(program: f.Program) -> dict[str, frozenset[str]]:
 
 
 def _risks(program: f.Program, risky: Risky) -> set[str]:
-    """The gathers and graph-level values that may overflow, or are computed from such a gather."""
+    """Return the gathers and graph-level values that may overflow, or that are computed from a gather that may
+    overflow.
+    """
     found: set[str] = set()
     for s in statements(program.body):
         if isinstance(s, (f.Gather, f.Let, f.InitGlobal)) and any(_from(e, found, risky) for e in expressions(s)):
@@ -199,13 +201,13 @@ def _risks(program: f.Program, risky: Risky) -> set[str]:
 
 
 def _named(program: f.Program, holds: Callable[[f.Expr], bool]) -> set[str]:
-    """The gathers and graph-level values with an expression for which `holds` is true."""
+    """Return the gathers and graph-level values that contain an expression for which `holds` is true."""
     return {s.name for s in statements(program.body) if isinstance(s, (f.Gather, f.Let, f.InitGlobal))
             and any(map(holds, expressions(s)))}
 
 
 def _from(expr: f.Expr, names: set[str], risky: Risky) -> bool:
-    """Whether a value contains an operation that may overflow, or reads a name in `names`."""
+    """Return whether a value contains an operation that may overflow, or reads a name in `names`."""
     return any(risky(e) or (isinstance(e, (f.Accumulator, f.GraphValue)) and e.name in names) for e in values_in(expr))
 
 
@@ -214,5 +216,5 @@ def _reads(expr: f.Expr, names: set[str]) -> bool:
 
 
 def _undefined(expr: f.Expr) -> bool:
-    """Whether an expression contains a float operation that may give NaN although its operands are numbers."""
+    """Return whether an expression contains a float operation that may give NaN although its operands are numbers."""
     return any(isinstance(e, f.Op) and e.op in _UNDEFINED and floating(e.type) for e in f.walk(expr))

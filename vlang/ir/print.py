@@ -131,7 +131,7 @@ def _phase(loop: LoopFacts, phase: Phase) -> Iterator[str]:
 
 
 def _functions(loop: LoopFacts) -> Iterator[str]:
-    """The loop in the gather-sum-apply-activate model (language.md section 1)."""
+    """Return the loop as text in the gather-sum-apply-activate model (language.md section 1)."""
     for phase in loop.phases:
         for statement in statements(phase.statements):
             if isinstance(statement, f.Gather):

@@ -1,4 +1,6 @@
-"""Finds loops that can run once more from a result, and what one more superstep must do (language.md 4.4 to 4.6)."""
+"""Finds loops that can run once more from a result, and whether one more superstep must change nothing (language.md 4.4
+to 4.6).
+"""
 
 from __future__ import annotations
 
@@ -14,15 +16,15 @@ __all__ = ["Restart", "restarts"]
 
 @dataclass(frozen=True)
 class Restart:
-    """A loop that can be restarted: after a run, its fields hold the state in which it ended.
+    """A loop that can be restarted, because after a run its fields hold the state in which the loop ended.
 
     Attributes:
         number: The number of the loop, in the order of the text.
         line: The line of the loop.
         fields: The fields that the loop writes.
-        still: Whether one more superstep from that state changes nothing. `still` is true for a loop that ends when a
-            superstep changes nothing. `still` is false for a loop that ends on a tolerance, where one more superstep
-            may still change values.
+        still: Whether one more superstep from this state changes nothing. `still` is true for a loop that ends when a
+            superstep changes nothing. `still` is false for a loop that ends on a tolerance, because one more superstep
+            may change values.
     """
 
     number: int
@@ -43,10 +45,10 @@ def restarts(facts: Facts) -> tuple[Restart, ...]:
 
 
 def _by_state(scope: LoopScope, loop: LoopFacts) -> bool:
-    """Whether a superstep depends on nothing but the fields and values at its start.
+    """Return whether a superstep depends only on the fields and values at its start.
 
-    Therefore the superstep must not depend on its number, on what was sent in earlier supersteps, on fields declared in
-    its own block, on edge states, or on loops inside it.
+    Therefore the superstep must not depend on its number, on values sent in earlier supersteps, on fields declared in
+    its own block, on edge states, or on inner loops.
     """
     if loop.reads_iteration or scope.inner is not None or scope.local:
         return False
@@ -58,7 +60,8 @@ def _by_state(scope: LoopScope, loop: LoopFacts) -> bool:
 
 
 def _alone(program: f.Program, loop: LoopFacts) -> bool:
-    """Whether the fields of a loop start from their initializers and keep their final values until the program ends.
+    """Return whether the fields of a loop start from their initializers, and keep their final values until the program
+    ends.
 
     Therefore no statement before the loop may read these fields, and no statement after the loop may write them.
     """
@@ -84,6 +87,6 @@ def _written(statement: f.Statement) -> frozenset[str]:
 
 
 def _reads(exprs: Iterable[f.Expr], names: frozenset[str]) -> bool:
-    """Whether an expression reads a field in `names`."""
+    """Return whether an expression reads a field in `names`."""
     read: Iterator[str] = (e.name for expr in exprs for e in f.walk(expr) if isinstance(e, f.Field))
     return not names.isdisjoint(read)

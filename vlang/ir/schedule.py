@@ -1,4 +1,4 @@
-"""Scheduling of the IR: statements packed into the passes of vlang.ir.stages, greedily and in order."""
+"""Scheduling of the IR: packs statements into the passes of vlang.ir.stages, greedily and in order."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def schedule(
     """The steps of a program.
 
     Args:
-        given: fields that the caller passes, so their initializers do not run.
-        without: optimisations to leave out; only "merge" and "narrow" have an effect here.
+        given: fields that the caller passes. The initializers of these fields do not run.
+        without: optimisations to leave out. Only "merge" and "narrow" have an effect on the schedule.
     """
     body = tuple(s for s in program.body if not (isinstance(s, f.InitField) and s.name in given))
     return Schedule(program, _mark_stored(_Packer(program, without).block(body, None)))
@@ -62,7 +62,7 @@ class _Open:
 
     @property
     def named(self) -> set[str]:
-        """The accumulators, and the masks that are evaluated after the gathers; no gather of the pass can read these
+        """The accumulators, and the masks that are evaluated after the gathers. No gather of the pass can read these
         values.
         """
         return {g.name for g in self.gathers} | {m.name for m in self.after if isinstance(m, Mask)}
@@ -126,7 +126,7 @@ class _Packer:
         return ForRange(f"range{self._ranges - 1}", statement, self.block(statement.body, guard))
 
     def _sweep(self, sweep: f.Sweep, guard: str | None) -> Sweep:
-        """The step for a sweep; every statement of its block is guarded by a comparison with the current level.
+        """Return the step for a sweep. A comparison with the current level guards every statement of its block.
 
         The block does not write the field of the sweep. Therefore the levels are fixed when the sweep begins, and every
         pass can compare the field with the current level.
@@ -171,7 +171,7 @@ class _Packer:
         self._open.gathers.append(gather)
 
     def _joins(self, gather: f.Gather, guard: str | None) -> bool:
-        """Whether a gather may run in the open pass, before the statements already in it."""
+        """Return whether a gather may run in the open pass, before the statements that are already in the pass."""
         now = self._open
         if now.gathers and not self._merges:
             return False
@@ -224,7 +224,9 @@ class _Packer:
 
 
 def _early_masks(now: _Open, guard: str) -> list[Mask] | None:
-    """The masks that `guard` depends on, if all of them can be evaluated before the gathers; otherwise None."""
+    """Return the masks on which `guard` depends, if all these masks can be evaluated before the gathers; otherwise
+    None.
+    """
     masks = {item.name: item for item in now.after if isinstance(item, Mask)}
     chain: list[Mask] = []
     name: str | None = guard

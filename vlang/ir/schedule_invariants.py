@@ -40,7 +40,7 @@ def _domains(schedule: s.Schedule) -> Iterator[str]:
 
 
 def _early(schedule: s.Schedule) -> Iterator[str]:
-    """Masks or accumulators that a pass reads before it has computed them."""
+    """Yield masks or accumulators that a pass reads before it has computed their values."""
     for stage in schedule.stages:
         own, known = _computed(stage), set[str]()
         for item in stage.before:
@@ -79,7 +79,9 @@ def _kept(schedule: s.Schedule) -> Iterator[str]:
 
 
 def _anywhere(schedule: s.Schedule) -> Iterator[str]:
-    """Fields that a pass reads at an arbitrary vertex after it has written them. Gathers run before all writes."""
+    """Yield fields that a pass reads at an arbitrary vertex after it has written these fields. Gathers run before all
+    writes.
+    """
     for stage in schedule.stages:
         written: set[str] = set()
         for item in stage.after:
@@ -89,7 +91,9 @@ def _anywhere(schedule: s.Schedule) -> Iterator[str]:
 
 
 def _overtaken(schedule: s.Schedule) -> Iterator[str]:
-    """Reads by a gather of a field written earlier in the text: all gathers of a pass run before all its writes."""
+    """Yield reads by a gather of a field that an earlier statement of the same pass writes. (Gathers of a pass run
+    before its writes.)
+    """
     for stage in schedule.stages:
         for gather in stage.gathers:
             read = {e.name for e in f.walk(gather.reduce) if isinstance(e, f.Field)}
@@ -98,7 +102,9 @@ def _overtaken(schedule: s.Schedule) -> Iterator[str]:
 
 
 def _all(schedule: s.Schedule) -> Iterator[str]:
-    """Statements that are not scheduled exactly once, compared by identity; the caller may replace initializers."""
+    """Yield statements that are not scheduled exactly once. Statements are compared by identity. Passed fields may
+    replace initializers.
+    """
     body = list(statements(schedule.program.body))
     gathers = [gather for stage in schedule.stages for gather in stage.gathers]
     yield from (one.name for one in body if isinstance(one, f.Gather) and gathers.count(one) != 1)

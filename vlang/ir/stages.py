@@ -1,9 +1,10 @@
 """Stages: the passes that a target runs, in order, as vlang.ir.schedule builds them.
 
-A *stage* is one pass: all its gathers over one domain, then the writes of each vertex. Statements share a stage as
-long as a single pass gives the result that the text defines (rule F). A stage without gathers is a pass over vertices.
-Reductions over vertices and graph-level values are *scalars*, which are barriers between stages. A `where` becomes a
-mask, a bool per vertex that guards gathers and writes. Blocks that run more than once are steps that contain steps.
+A *stage* is one pass: for each vertex, all gathers over one domain, followed by the writes. Statements share a stage if
+a single pass over them gives the result that the text defines (rule F). A stage without gathers is a pass over
+vertices. Reductions over vertices, and graph-level values, are *scalars*. Scalars are barriers between stages. A
+`where` becomes a mask, a bool per vertex that guards gathers and writes. A block that runs more than once is a step
+that contains steps.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class Mask:
     """A bool per vertex: the value of `cond`, or false where the mask `guard` is false.
 
     Attributes:
-        name: Its name, unique in the program.
+        name: The name, which is unique in the program.
         cond: The condition.
         guard: The name of the other mask, or None.
         span: The place of the `where`.
@@ -39,14 +40,14 @@ class Mask:
 
 @dataclass(frozen=True, eq=False)
 class Write:
-    """A write: fields are set to the components of `value` where the mask `guard` is true.
+    """A write sets fields to the components of `value` at vertices where the mask `guard` is true.
 
     Attributes:
         fields: The fields, one for each component.
         value: A tuple if there are several fields.
         guard: The name of a mask, or None.
         span: The place of the statement.
-        init: Whether it is an initializer, which makes no vertex active.
+        init: Whether the write is an initializer, which makes no vertex active.
     """
 
     fields: tuple[str, ...]
@@ -61,14 +62,14 @@ class Stage:
     """One pass.
 
     Attributes:
-        name: Its name, unique in the program.
-        domain: "in", "out", "both", "pointing:FIELD" (over the vertices whose FIELD is the vertex of the pass), or None
+        name: The name, which is unique in the program.
+        domain: "in", "out", "both", "pointing:FIELD" (over the vertices that point to this vertex by FIELD), or None
             for a pass over vertices.
         guard: The mask of the gathers, or None.
         before: Masks evaluated before the gathers.
         gathers: The gathers, all over `domain`.
         after: Masks and writes after the gathers, in order.
-        stored: Accumulators and masks that a later stage reads, so they are kept in memory.
+        stored: Accumulators and masks that are kept in memory because a later stage reads them.
     """
 
     name: str
@@ -95,7 +96,7 @@ class ScalarStep:
     """A graph-level value.
 
     Attributes:
-        name: Its name, unique in the program.
+        name: The name, which is unique in the program.
         kind: "let" or "global".
         value: Its expression.
         span: The place of the statement.
@@ -114,7 +115,7 @@ class Loop:
     Attributes:
         number: The number of the loop in the order of the text, from 0.
         level: The number of loops around it.
-        guard: The mask of the `where`s around it, which guards all its statements.
+        guard: The mask of the `where`s around the loop, which guards all statements of the loop.
         repeat: The `repeat` statement.
         steps: The steps of one superstep.
     """
@@ -142,7 +143,8 @@ class Loop:
 
     @property
     def fused(self) -> bool:
-        """Whether the loop has only one pass, which is the last step of a superstep and can also decide activity."""
+        """Whether the last step of a superstep is the only pass of the loop, so that the pass can also decide activity.
+        """
         activate = self.repeat.activate
         return not self.nested and len(self.stages) == 1 and isinstance(self.steps[-1], Stage) and \
             not (activate is not None and set(self.applied) & anywhere(activate.cond))
@@ -197,7 +199,7 @@ class ForRange:
     """A `for ... from ... to`.
 
     Attributes:
-        name: its name, unique in the program.
+        name: the name, which is unique in the program.
     """
 
     name: str
@@ -263,7 +265,7 @@ def expressions_of(stage: Stage) -> Iterator[f.Expr]:
 
 
 def anywhere(expr: f.Expr) -> set[str]:
-    """The fields that an expression reads at a vertex that another value names (`label.label`)."""
+    """Return the fields that an expression reads at a vertex which another value names (`label.label`)."""
     return {e.name for e in f.walk(expr) if isinstance(e, f.Field) and isinstance(e.of, f.Expr)}
 
 

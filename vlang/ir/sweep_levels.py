@@ -1,18 +1,20 @@
-"""Gathers of a sweep as messages: the vertices of one level send to the vertices of another.
+"""Gathers of a sweep as messages: the vertices of one level send to the vertices of another level.
 
-In `sweep f up|down`, the value of f at the vertex itself equals the current level, a graph-level value. Consider a
-gather whose condition fixes the difference between the neighbour's level and the current level, such as
+In `sweep f up|down`, the value of f at the vertex itself equals the current level, which is a graph-level value.
+Consider a gather with a condition that fixes the difference between the level of the neighbour and the current level,
+such as
 
     gather due = sum(paths / u.paths * (1 + u.share) for self -> u if u.depth == depth + 1)
 
-Factors that depend only on the receiver are taken out of the sum (language.md 14.2), and the rest is computed once per
-sender (14.1):
+Factors that depend only on the receiver are moved out of the sum (language.md 14.2). The remaining factors are computed
+once per sender (14.1):
 
     message of u = (1 + u.share) / u.paths if u.depth == level + 1 else 0
     due          = paths * (sum of messages)
 
 Only the vertices of level + 1 send a message that is not 0. Before the pass, these vertices write their messages, and
-the senders of the previous pass clear their messages. Therefore an edge costs one read instead of one per field.
+the senders of the previous pass clear their messages. With messages, a pass reads one value per edge instead of one
+value per field and edge.
 """
 
 from __future__ import annotations
@@ -39,8 +41,9 @@ class Levelled:
     Attributes:
         stage: The pass.
         messages: Each message with its number, in the order of the gathers.
-        distance: The value that the field of the sweep has at senders, less the current level.
-        factored: The names of the sums from which factors of the receiver were taken out.
+        distance: The level of the senders minus the current level. The level of a vertex is its value of the sweep's
+            field.
+        factored: The names of the sums with factors of the receiver that were moved out.
     """
 
     stage: Stage
@@ -50,9 +53,10 @@ class Levelled:
 
 
 def levelled(stage: Stage, sweep: Sweep, factors: bool = True) -> Levelled | None:
-    """The pass with messages by level; None if some gather does not have the form that the module describes.
+    """Return the pass with messages by level; None if some gather does not have the form that the module describes.
 
-    A sweep in a `where` gives None, since neighbours outside the `where` are in no list of vertices by level.
+    The result is None for a sweep in a `where`, since the lists of vertices by level lack neighbours outside of the
+    `where`.
 
     Args:
         factors: whether factors of the receiver may be taken out of sums of floats.
@@ -87,7 +91,8 @@ def levelled(stage: Stage, sweep: Sweep, factors: bool = True) -> Levelled | Non
 
 
 def _sendable(reduce: f.Reduce) -> bool:
-    """Whether a contribution is one number that depends only on the sender, or the identity of the reduction."""
+    """Return whether a contribution is the identity of the reduction, or is one number that depends only on the sender.
+    """
     if reduce.default is not None or reduce.operator not in _NEUTRAL:
         return False
     parts = [reduce.body] if reduce.cond is None else [reduce.body, reduce.cond]
@@ -96,7 +101,7 @@ def _sendable(reduce: f.Reduce) -> bool:
 
 
 def _at_level(reduce: f.Reduce, sweep: Sweep) -> f.Reduce:
-    """The reduction with reads of the sweep's field at the vertex itself replaced by the level, an equal value."""
+    """Return the reduction with the current level in place of reads of the sweep's field at the vertex itself."""
     def changed(expr: f.Expr) -> f.Expr:
         if isinstance(expr, f.Field) and (expr.name, expr.of, expr.time) == (sweep.sweep.field, "self", "now"):
             return f.GraphValue(expr.type, sweep.level, "loop")
@@ -111,7 +116,9 @@ def _at_level(reduce: f.Reduce, sweep: Sweep) -> f.Reduce:
 
 
 def _distance(reduce: f.Reduce, sweep: Sweep) -> int | None:
-    """The level of a sender minus the level of its receivers, if the condition fixes it; otherwise None."""
+    """Return the level of a sender minus the level of its receivers, if the condition fixes this difference; otherwise
+    None.
+    """
     for part in _conjuncts(reduce.cond):
         if isinstance(part, f.Op) and part.op == "eq":
             for there, here in (part.args, part.args[::-1]):
@@ -145,8 +152,8 @@ def _beyond(expr: f.Expr, level: str) -> int | None:
 
 
 def _factored(reduce: f.Reduce, written: set[str]) -> tuple[f.Reduce, f.Expr | None]:
-    """Split a sum of floats into the sum without the receiver's factors, and their product; None if there are no such
-    factors.
+    """Split a sum of floats into a sum without factors of the receiver, and the product of these factors; None if the
+    receiver gives no factors.
     """
     if reduce.operator != "+" or reduce.default is not None or reduce.body.type not in (F32, F64):
         return reduce, None
@@ -169,7 +176,7 @@ def _fraction(expr: f.Expr) -> tuple[list[f.Expr], list[f.Expr]]:
 
 
 def _own(expr: f.Expr, written: set[str]) -> bool:
-    """Whether an expression is a value of the receiver that the pass does not write."""
+    """Return whether an expression is a value of the receiver that the pass does not write."""
     parts = list(f.walk(expr))
     reads = [e for e in parts if isinstance(e, f.Field)]
     plain = all(isinstance(e, (f.Field, f.Const, f.GraphValue, f.Op)) for e in parts)
@@ -186,7 +193,9 @@ def _product(factors: list[f.Expr], type_: Type) -> f.Expr:
 
 
 def _multiplied(item: Mask | Write, own: Mapping[str, f.Expr]) -> Mask | Write:
-    """A statement after the gathers, with sums multiplied by their factors; a sum of 0 stays 0 whatever the factor."""
+    """Return a statement after the gathers in which sums are multiplied by their factors; a sum of 0 stays 0 for every
+    factor.
+    """
     def changed(expr: f.Expr) -> f.Expr:
         if isinstance(expr, f.Accumulator) and expr.name in own:
             zero = f.Op(BOOL, "eq", (expr, f.Const(expr.type, 0.0)))

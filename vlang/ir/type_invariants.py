@@ -1,4 +1,4 @@
-"""The type rules of operators: which operand types each takes, and which type it gives."""
+"""The type rules of operators: the operand types that an operator takes, and the type of its result."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COUNTS = {"neg": 1, "wrapneg": 1, "exactneg": 1, "abs": 1, "sign": 1, "reverse"
 
 
 def broken_type(expr: f.Expr, outer: f.Expr | None, reductions: Mapping[str, Type]) -> str:
-    """Return what is wrong with the types of an expression; "" if the types are correct.
+    """Return a description of the wrong types in an expression; "" if the types are correct.
 
     Args:
         expr: The expression.
@@ -95,7 +95,8 @@ def _operator(expr: f.Op, reductions: Mapping[str, Type]) -> str:
 
 
 def _shape(expr: f.Op, args: tuple[Type, ...]) -> bool:
-    """Whether operands have correct types, for operators whose value has another type than the operands."""
+    """Return whether the operands of an operator have correct types, if the result type differs from the operand types.
+    """
     op, type_, first = expr.op, expr.type, args[0]
     if op == "cast":
         here, there = _item(first), _item(type_)

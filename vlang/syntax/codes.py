@@ -1,7 +1,8 @@
-"""The registry of diagnostics: one row for each code. A message shows the code under which it is registered here.
+"""The registry of diagnostics: one row for each code. A message shows the code with which it is registered in this
+module.
 
-To add a diagnostic, add a row here, a page docs/diagnostics/CODE.md and a wrong program tests/mistakes/CODE/page.vp.
-`python -m tests.docs.diagnostics` writes the index and the examples of the pages.
+To add a diagnostic, add a row to this module, a page docs/diagnostics/CODE.md and a wrong program
+tests/mistakes/CODE/page.vp. `python -m tests.docs.diagnostics` writes the index and the examples of the pages.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _PAGES = Path(__file__).resolve().parents[1] / "diagnostics"
 
 
 class Code(StrEnum):
-    """A diagnostic. The text of a member is its code, such as "V106".
+    """A diagnostic. The text of a member is the code of the diagnostic, such as "V106".
 
     Attributes:
         heading: the kind of mistake, in a few words.

@@ -1,7 +1,7 @@
 """Constants: parameters `k: const = 8` whose values are known when a program is compiled (language.md section 5).
 
-A program with constants is checked for all of their values at once. The program is then compiled for one value of each
-constant. The chosen value replaces the name of the constant everywhere.
+A program with constants is first checked without values for its constants. The program is then compiled for one value
+of each constant. The chosen value replaces the name of the constant everywhere.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ def _default(param: t.Param) -> int | None:
 
 
 def in_range(value: object) -> bool:
-    """Whether a constant may have a value: an integer from 1 to MOST."""
+    """Return whether a constant may have a value: an integer from 1 to MOST."""
     return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST
 
 
 def size_of(size: t.Expr | None, constants: Mapping[str, int | None]) -> int | None:
-    """The number of components in a type such as `float[2 * k]`, for the values of constants.
+    """Return the number of components in a type such as `float[2 * k]`, for given values of the constants.
 
-    Returns None for an expression other than integers and constants joined by + - * //. A constant without a value
-    counts as UNSET.
+    Returns None if the expression has anything other than integers, constants and the operators + - * //. A constant
+    without a value counts as UNSET.
     """
     if isinstance(size, t.Literal):
         return size.value if isinstance(size.value, int) and not isinstance(size.value, bool) else None
@@ -70,7 +70,7 @@ def size_text(size: t.Expr) -> str:
 def with_values(file: t.File, values: Mapping[str, int]) -> t.File:
     """The program with a literal in place of each constant, and without the parameters that are constants.
 
-    A literal has the place of the name in the text.
+    Each literal has the place of the name that it replaces.
     """
     def changed(value: Any) -> Any:
         if isinstance(value, t.Name) and value.name in values:

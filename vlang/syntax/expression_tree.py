@@ -190,7 +190,7 @@ class Grouping(Node):
         name: the name of the key.
         name_span: the place of `name`.
         key: the key of an edge.
-        cond: the condition under which a group contributes; None if all do.
+        cond: the condition under which a group contributes; None if all groups contribute.
     """
 
     name: str
@@ -208,10 +208,10 @@ class Reduce(Expr):
         name_span: the place of `name`.
         body: the value that an edge or vertex contributes.
         domain: the edges or vertices.
-        cond: the condition under which an edge or vertex contributes; None if all do.
+        cond: the condition under which an edge or vertex contributes; None if all contribute.
         default: the result if nothing contributes; None for the identity.
-        group: how the edges are grouped; None if they are not.
-        weight: how much a contribution of `mode` or `pick` counts; None for 1.
+        group: the grouping of the edges; None if the edges are not grouped.
+        weight: the weight of a contribution of `mode` or `pick`; None means 1.
         keys: the seed and the keys of a `pick`; () for other reductions.
     """
 

@@ -41,7 +41,9 @@ class _Blocks(Indenter):
 
 @functools.cache
 def grammar() -> Lark:
-    """The parser, with tables that are built from the grammar once and stored in the cache directory as JSON."""
+    """Return the parser. The tables of the parser are built from the grammar once, and stored in the cache directory as
+    JSON.
+    """
     blocks = _Blocks()
     text = GRAMMAR.read_text(encoding="utf-8")
     key = key_of("grammar", lark.__version__, text)
@@ -58,7 +60,7 @@ def grammar() -> Lark:
 
 
 def _as_json(value: Any) -> Any:
-    """Lark's tables in a form that JSON can hold: dicts whose keys are numbers become lists of pairs."""
+    """Convert Lark's tables to a form that JSON supports: dicts with numbers as keys become lists of pairs."""
     if isinstance(value, dict):
         items = {key: _as_json(one) for key, one in value.items()}
         return items if all(isinstance(key, str) for key in items) else {_PAIRS: list(items.items())}
@@ -72,5 +74,5 @@ def _as_dict(items: dict[str, Any]) -> dict[Any, Any]:
 
 
 def raw_tree(text: str) -> Tree[Token]:
-    """Lark's tree of a text. Raises Lark's own errors, which `vlang.syntax.mistakes.recovery` turns into problems."""
+    """Lark's tree of a text. Raises errors of Lark, which `vlang.syntax.mistakes.recovery` converts to problems."""
     return grammar().parse(text if text.endswith("\n") else text + "\n")

@@ -1,7 +1,7 @@
 """Splits a program text into logical lines, and finds the problems that can be found without parsing.
 
 This module is only used for texts with errors. A line is the unit of recovery: a line that does not parse is left out,
-and the other lines are parsed without it.
+and all other lines are parsed.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Line:
         words: its tokens.
         indent: the width of its indentation in columns.
         depth: the number of enclosing blocks.
-        bad: whether it has a reported problem, so that it is left out of the parsed text.
+        bad: whether the line has a reported problem and is therefore left out of the parsed text.
     """
 
     words: list[Word]
@@ -115,7 +115,7 @@ class Scan:
 
     Attributes:
         source: the text.
-        known: reports a line with a character that the language does not have, if the line is of another language.
+        known: reports a line of another language that contains a character which vlang does not have.
         lines: the logical lines.
         problems: the problems.
     """
@@ -195,7 +195,7 @@ def _unclosed(brackets: list[Word], result: Scan) -> bool:
 
 
 def _character(text: str, words: list[Word], brackets: list[Word], result: Scan) -> bool:
-    """Check the newest word of a line, and return whether it makes the line unparsable.
+    """Check the last word of a line, and return whether this word makes the line unparsable.
 
     Args:
         brackets: the stack of open brackets, which this function updates.
@@ -222,7 +222,7 @@ def _character(text: str, words: list[Word], brackets: list[Word], result: Scan)
 
 
 def _around(word: Word, result: Scan) -> Line:
-    """The line of the text in which a word is, without leading spaces, as a logical line of one word."""
+    """Return the line of the text that contains a word as a logical line of one word, without leading spaces."""
     text = result.source.text
     begin, end = text.rfind("\n", 0, word.start) + 1, text.find("\n", word.start)
     line = text[begin : len(text) if end < 0 else end]
@@ -306,7 +306,9 @@ def _tabs(result: Scan) -> None:
 
 
 def _may_open(header: Line, result: Scan, line: Line) -> bool:
-    """Whether an indented line may begin a block below `header`. Reports a missing colon, or a wrong indentation."""
+    """Return whether an indented line may begin a block below `header`. Reports a missing colon, or a wrong
+    indentation.
+    """
     if header.opens or header.bad:
         return True
     if header.first in BLOCK_WORDS:

@@ -1,7 +1,7 @@
 """Properties that a program requires of its graph: `require undirected`, `require simple`, `require loopless`.
 
-The words `undirected`, `simple` and `loopless` name a property only if they stand alone after `require`, and if the
-program does not declare them as names.
+The word `undirected`, `simple` or `loopless` names a property only if the word is alone after `require`, and if the
+program does not declare this name.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ NEEDS: Mapping[str, str] = {
 
 
 def need_of(file: t.File, item: t.Contract) -> str | None:
-    """The word of a contract that requires a property of the graph; None for a contract about values."""
+    """Return the word of a contract, if the contract requires a property of the graph; None for a contract about
+    values.
+    """
     cond = item.cond
     if not isinstance(cond, t.Name) or cond.name not in NEEDS or cond.name in set(_declared(file)):
         return None

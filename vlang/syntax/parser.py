@@ -24,8 +24,8 @@ def build(raw: Tree[Token], text: str, filename: str, place: Callable[[int, int]
         raw: Lark's tree.
         text: the user's text.
         filename: the name of the file, for messages.
-        place: maps the offsets of a range in the parsed text to a span in `text`; None if both texts are the same. The
-            texts differ after recovery from syntax errors.
+        place: maps the offsets of a range in the parsed text to a span in `text`. None if both texts are equal; they
+            differ after recovery from syntax errors.
     """
     return cast(t.File, _Build(text, filename, place).transform(raw))
 
@@ -42,14 +42,16 @@ def doc_comment(text: str) -> str:
 
 
 def _flat(kids: list[Any]) -> tuple[t.Statement, ...]:
-    """The statements of a block. In `kids`, a list stands for a statement that is replaced by several statements."""
+    """The statements of a block. A list in `kids` contains the statements that replace one statement of the text."""
     lists = (k if isinstance(k, list) else [k] for k in kids)
     return tuple(one for each in lists for one in each if isinstance(one, t.Statement))
 
 
 @v_args(meta=True)
 class _Build(Transformer[Token, Any]):
-    """Builds the nodes of the syntax tree: one method per production, whose children are already built."""
+    """Builds the nodes of the syntax tree, with one method per production. The children of a node are built before the
+    node.
+    """
 
     def __init__(self, text: str, filename: str, place: Callable[[int, int], t.Span] | None) -> None:
         super().__init__()
@@ -241,7 +243,7 @@ class _Build(Transformer[Token, Any]):
         return t.Unary(self._span(meta), "not", kids[0])
 
     def compare(self, meta: Any, kids: list[Any]) -> t.Expr:
-        """A comparison, or a chain of them: an `and` of comparisons that share operands."""
+        """Build a comparison. A chain of comparisons becomes an `and` of comparisons that share operands."""
         whole = self._span(meta)
         if len(kids) == 3:
             return t.Compare(whole, str(kids[1]), kids[0], kids[2])

@@ -15,7 +15,7 @@ class Pointing:
     """The parts of the condition of a reduction over the vertices whose pointer is this vertex.
 
     Attributes:
-        test: The comparison `v.f == self`, with either side first.
+        test: The comparison `v.f == self` or `self == v.f`.
         pointer: The side `v.f` of this comparison.
         rest: The other conjuncts, in order.
     """
@@ -26,7 +26,7 @@ class Pointing:
 
 
 def conjuncts(cond: t.Expr | None) -> Iterator[t.Expr]:
-    """The operands of the `and`s of a condition, in order."""
+    """Return the operands of the `and`s of a condition, in order."""
     if isinstance(cond, t.Logical) and cond.op == "and":
         yield from conjuncts(cond.left)
         yield from conjuncts(cond.right)
@@ -35,7 +35,7 @@ def conjuncts(cond: t.Expr | None) -> Iterator[t.Expr]:
 
 
 def equalities(node: t.Reduce) -> list[tuple[t.Compare, t.Member]]:
-    """The conjuncts `v.f == self` of a reduction over vertices, and for each conjunct its side `v.f`."""
+    """Return the conjuncts `v.f == self` of a reduction over vertices, and the side `v.f` of each conjunct."""
     if node.domain.kind not in ("vertices", "set"):
         return []
     found: list[tuple[t.Compare, t.Member]] = []
@@ -52,7 +52,9 @@ def _is_member(expr: t.Member, name: str) -> bool:
 
 
 def pointing(node: t.Reduce) -> Pointing | None:
-    """The parts of the condition of a reduction over the vertices whose pointer is this vertex; else None."""
+    """Return the parts of the condition of a reduction over the vertices whose pointer is this vertex; None for other
+    reductions.
+    """
     found = equalities(node)
     if len(found) != 1 or node.domain.kind != "vertices":
         return None

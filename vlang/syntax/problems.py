@@ -1,4 +1,4 @@
-"""Diagnostics as data: what is wrong, where, and what to write instead. `render` turns a diagnostic into text."""
+"""Diagnostics as data: the mistake, its place, and what to write instead. `render` turns a diagnostic into text."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Problem:
         notes: further parts of the program, each with a label.
         help: lines of advice, including proposals that the user must complete.
         write: program lines that compile if they replace the part `replaces`.
-        replaces: the part that `write` replaces; None for `span`. If the span `replaces` is empty, `write` is inserted
-            below its line.
+        replaces: the part that `write` replaces; None means `span`. If `replaces` is an empty span, `write` is inserted
+            below the line of this span.
     """
 
     code: Code
@@ -55,7 +55,7 @@ def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that is most similar to `name`; None if none is similar enough."""
+    """Return the known name that is most similar to `name`; None if no name is similar enough."""
     known = sorted(set(known))
     same = [k for k in known if k.lower() == name.lower()]
     if len(name) <= _SHORT:  # otherwise `min` would be proposed for `sin`
@@ -87,7 +87,7 @@ def report(problems: Sequence[Problem], text: str, filename: str) -> str:
 
 
 def failure(problems: Iterable[Problem], text: str, filename: str) -> ProgramError:
-    """A ProgramError with these problems; a ProgramTypeError if all problems are wrong types."""
+    """Return a ProgramError with these problems, or a ProgramTypeError if all problems are wrong types."""
     found = in_order(problems)
     kind = ProgramTypeError if all(p.code is Code.WRONG_TYPE for p in found) else ProgramError
     return kind(report(found, text, filename), found)
@@ -107,7 +107,7 @@ def _marked(text: str, span: Span, label: str, mark: str) -> list[str]:
 
 
 def _window(line: str, column: int, width: int) -> tuple[str, int, int]:
-    """The part of a long line around the marks, and the column and width of the marks in that part."""
+    """Return the part of a long line around the marks, and the column and the width of the marks in this part."""
     first = max(column - _WIDEST // 2, 0) if len(line) > _WIDEST else 0
     if first == 0 and len(line) <= _WIDEST:
         return line, column, width

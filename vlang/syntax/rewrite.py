@@ -29,7 +29,9 @@ def one_line(text: str) -> str:
 
 
 def comment_in(line: str, start: int = 0) -> int:
-    """The position of the `#` that begins the comment of a line, from `start` on; -1 if it has none."""
+    """Return the position of the `#` that begins the comment of a line, searched from `start`; -1 if there is no
+    comment.
+    """
     for found in _COMMENT.finditer(line, start):
         if found[0] == "#":
             return found.start()
@@ -37,7 +39,7 @@ def comment_in(line: str, start: int = 0) -> int:
 
 
 def edited(text: str, span: t.Span, edits: Iterable[tuple[t.Span, str]]) -> str:
-    """The part `span` of the text on one line, after edits.
+    """Return the part `span` of the text after edits, written on one line.
 
     Args:
         edits: pairs of a span and the text that replaces it.

@@ -1,8 +1,8 @@
 """The syntax tree of a `.vp` text, as frozen dataclasses with spans.
 
-Nodes compare by identity, so that they can be keys of the tables of later stages (types, levels, declarations). A field
+Nodes compare by identity, so that they can be keys in tables of later stages (types, levels, declarations). A field
 `x_span` is the span of `x`. The nodes of expressions are in `vlang.syntax.expression_tree`. `dump` returns the
-structure of a tree as text without spans, to compare trees and for `vlang explain --stage tree`.
+structure of a tree as text without spans. Tests and `vlang explain --stage tree` use this text.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class TypeExpr(Node):
     Attributes:
         kind: "scalar", "vertex", "vertices", "array", "tuple" or "const" (of a parameter).
         name: the name of a scalar type, or of the type of an array's components.
-        size: the number of components of an array, or of rows of a matrix.
+        size: the number of components of an array, or the number of rows of a matrix.
         columns: the number of columns of a matrix; None for other types.
         items: the types of a tuple.
     """
@@ -120,7 +120,7 @@ class EdgeState(Statement):
         names: the names of the edge states, one or more.
         name_spans: the place of each name.
         type: the type of their values.
-        init: the start value of every edge; None if it is left out, which is a mistake.
+        init: the start value of every edge; None if the value is left out, which is a mistake.
     """
 
     names: tuple[str, ...]
@@ -239,16 +239,16 @@ class Gather(Statement):
 class Apply(Statement):
     """`apply target op value`, or `apply target op value for domain if cond`, which writes an edge state.
 
-    Two kinds of wrong statements are also parsed as `Apply`, so that the checker can explain them: one without the word
-    `apply`, and a vertex field with a domain.
+    Two kinds of wrong statements are also parsed as `Apply`, so that the checker can explain them: an assignment
+    without the word `apply`, and an assignment to a vertex field with a domain.
 
     Attributes:
         target: the fields that are written.
         op: "=" or an update operator ("+=", ...).
         value: the new value, or the operand of the update.
-        keyword: whether the word `apply` is there; if not, this is a mistake.
+        keyword: whether the statement has the word `apply`. A statement without this word is a mistake.
         domain: the edges whose values are written; None for vertex fields.
-        cond: the condition under which an edge gets a new value; None if all edges of the domain get one.
+        cond: the condition under which an edge gets a new value; None if all edges of the domain get a new value.
     """
 
     target: Target
@@ -263,13 +263,14 @@ class Apply(Statement):
 class Let(Statement):
     """`let name = value`.
 
-    `let (a, b) = value` is parsed as several `let`s: one of the tuple, with the name "a, b", and one of each component.
+    `let (a, b) = value` is parsed as several `let`s: one `let` of the tuple, with the name "a, b", and one `let` of
+    each component.
 
     Attributes:
         name: the name of the value.
         name_span: the place of `name`.
         value: the expression.
-        parts: how many components the tuple must have; 0 for a `let` of one name.
+        parts: the number of components that the tuple must have; 0 for a `let` of one name.
     """
 
     name: str
@@ -342,7 +343,7 @@ class ForVertices(Statement):
     Attributes:
         name: the name of the variable, a vertex.
         name_span: the place of `name`.
-        set_name: the name of the parameter that lists the vertices, or "vertices" for all.
+        set_name: the name of the parameter that lists the vertices, or "vertices" for all vertices.
         set_span: the place of `set_name`.
         block: the statements.
     """

@@ -34,7 +34,7 @@ class Contest:
         target: the largest ratio that meets the target, or None.
         ours: returns milliseconds and the result.
         other: takes the module of the peer, prepares, and returns a function like `ours`.
-        same: compares both results; returns a note for the table. Raises AssertionError if they differ.
+        same: compares both results; returns a note for the table. Raises AssertionError if the results differ.
         peer: the package that the other side needs; "" if it needs none.
     """
 

@@ -1,4 +1,4 @@
-"""Compare runs by `Program.map`, which share reads of the edges, with the same runs by one call after another.
+"""Compare runs by `Program.map`, which share reads of the edges, with the same runs by separate calls.
 
 Usage: `python benchmarks/cpu/own/together.py [TURNS] [GRAPH ...]`. Runs of both kinds alternate; the script prints the
 medians of the processor time of one thread, and their ratio. VLANG_DATA is the folder of published graphs (inputs.py).

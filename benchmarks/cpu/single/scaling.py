@@ -3,9 +3,9 @@
 Usage: `python benchmarks/cpu/single/scaling.py [--threads 1,2,4,8,16] [--graphs kron:20,uniform:20] [--rounds 5]`.
 
 Both sides run alternately in one process, on the same arrays. Their results are compared before the runs are timed. For
-each number of threads the script prints the medians in milliseconds and their ratio. For the last number it also prints
-the speed-up of each side relative to the first number. The target at 16 threads is a ratio of at most 0.8, and a
-speed-up of at least the speed-up of the C++ loops.
+each number of threads the script prints the medians in milliseconds and their ratio. For the last number of threads,
+the script also prints the speed-up of each side relative to the first number. The target at 16 threads is a ratio of at
+most 0.8, and a speed-up of at least the speed-up of the C++ loops.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class Group:
     """Runs that take turns, and meet where they may share a traversal.
 
     Args:
-        graph: the graph of all runs, in memory.
+        graph: the graph of all runs.
         runs: the number of runs.
         threads: the number of worker threads of kernels, which all runs use one after the other; None for all
             processors.
@@ -55,6 +55,7 @@ class Group:
     def __init__(self, graph: Graph, runs: int, threads: int | None) -> None:
         self.cpu, self.graph = _SharedCpu(threads), graph
         self.shared = 0  # traversals of the edges for several runs
+        self.alone = 0  # traversals for a single run, where that is compared with a shared one or is faster
         self.scratch: dict[Hashable, Any] = {}  # memory that meetings use again
         self._stopped = False
         self._alive = list(range(runs))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from vlang.options import Options
 from vlang.runtime.cpu.cpu_machine import CpuMachine
@@ -18,6 +19,9 @@ from vlang.runtime.cpu.ways.ways import WAYS
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import Plan
 
+if TYPE_CHECKING:
+    from vlang.runtime.storage.reading.ring import Ring
+
 __all__ = ["TOGETHER_WAYS", "TogetherMachine"]
 
 TOGETHER_WAYS: list[CpuWay] = [TogetherReach() if type(way) is Reach else way for way in WAYS]
@@ -29,15 +33,18 @@ class TogetherMachine(CpuMachine):
 
     Args:
         plan: the program.
-        graph: the graph, in memory.
+        graph: the graph.
         options: the options of the run.
         group: the group.
         number: the number of this run in its group.
+        ring: delivers the pages of a graph whose edges are on disk, to all runs of the group; None for edges in memory.
     """
 
-    def __init__(self, plan: Plan, graph: Graph, options: Options, group: Group, number: int) -> None:
+    def __init__(
+        self, plan: Plan, graph: Graph, options: Options, group: Group, number: int, ring: Ring | None = None
+    ) -> None:
         self._group, self._number = group, number
-        super().__init__(plan, graph, options, OneCpu(group.cpu))
+        super().__init__(plan, graph, options, OneCpu(group.cpu), ring)
 
     @property
     def ways(self) -> Sequence[CpuWay]:

@@ -7,7 +7,8 @@ as when it runs alone. Therefore its result has the same bits.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+import time
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -16,12 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.compile.objects import address_of
+from vlang.runtime.cpu.paged.work import Tasks, by_page
 from vlang.runtime.cpu.passes.edge_costs import Costs
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.passes.traced import traced
 from vlang.runtime.cpu.together.group import Group
 from vlang.runtime.engine.machine import Stats
-from vlang.runtime.graph.topology.pages import vertex_tasks
+from vlang.runtime.graph.topology.pages import Pages, vertex_tasks
 from vlang.runtime.kernels import together_kernels
 from vlang.runtime.plan.layouts.together_words import (
     TOGETHER_FRAMES,
@@ -35,10 +37,13 @@ from vlang.runtime.plan.layouts.together_words import (
 )
 from vlang.runtime.plan.plan import BLOCK, SLOT_LISTED, SLOT_STATS, StageSpec
 from vlang.runtime.plan.together_spec import TogetherSpec
+from vlang.runtime.storage.ledger import ledger
 from vlang.runtime.storage.memory import empty, zeros
 
-__all__ = ["TogetherPasses"]
+__all__ = ["Sharing", "TogetherPasses"]
 
+_TRIED = 1 << 20  # edges of a pass from which shared passes are compared with passes by each run
+_TRIES = 16, 3  # passes by each run, and shared ones, that are timed; the first passes of a run may be by rows only
 _SHARE = 3.0  # the cost of an edge that a run pulls alone, divided by its share of a traversal for WIDTH runs
 
 
@@ -55,11 +60,30 @@ class TogetherPasses(Passes):
         costs = super().costs
         return None if costs is None else replace(costs, pulled=costs.pulled / _SHARE)
 
+    def use_blocks(self, stage: StageSpec, asked: str, coming: int | None) -> None:
+        """Let passes that are not shared use cache blocks, except under a budget, whose memory is for the runs."""
+        if ledger.limit is None:
+            super().use_blocks(stage, asked, coming)
+
+    def sharing(self, stage: StageSpec) -> Sharing | None:
+        """The comparison of shared passes of a stage with passes by each run; None where all are shared."""
+        pages = self.pages_of(stage.domain or "in")
+        if not isinstance(pages, Pages) or pages.edges < _TRIED:
+            return None
+        key = "together", stage.name, hash(self.state.plan.text), self.cpu.threads
+        found: Sharing = pages.adjacency.derived(key, Sharing)
+        return found
+
     def aimed_at(self, stage: StageSpec) -> NDArray[np.uint64]:
         """A copy of the frame, with the addresses of the pages of a stage."""
         assert stage.domain is not None
         self._aim(stage, self.pages_of(stage.domain))
         return self.state.frame.copy()
+
+    def batches(self, stage: StageSpec, *work: Tasks) -> Iterable[Sequence[Tasks]]:
+        """Yield batches of the tasks of a stage whose pages are in memory (`by_page`)."""
+        assert stage.domain is not None
+        return by_page(self.source, stage.domain, stage.columns, self._table(stage), *work)
 
     @traced("full")
     def full(self, stage: StageSpec, fused: bool = False) -> tuple[Stats, int]:
@@ -67,6 +91,12 @@ class TogetherPasses(Passes):
         spec = stage.way("together", TogetherSpec)
         if spec is None or stage.domain is None or not self.group.many:
             return super().full(stage, fused)
+        sharing = self.sharing(stage)
+        if sharing is not None and not sharing.pays:
+            result = super().full(stage, fused)
+            sharing.ended(False, self, 1)
+            self.group.alone += 1
+            return result
         words = self.state.words
         words[SLOT_LISTED], words[SLOT_STATS] = 0, self._stats_at
         self._stats.fill(0)
@@ -90,6 +120,34 @@ class TogetherPasses(Passes):
         return self._counted(pages.edges)
 
 
+class Sharing:
+    """The choice between passes that runs share, and a pass by each run: the faster one so far.
+
+    On some graphs, the values of a single run stay in a cache that is too small for the values of all runs, so that
+    sharing is slower. Both choices yield the same bits. A graph keeps the comparison for all later runs. What is
+    compared is the time from one pass to the next one, because the rest of a superstep depends on the caches, too.
+    """
+
+    def __init__(self) -> None:
+        self._spans: dict[bool, list[float]] = {True: [], False: []}
+        self._before: tuple[object, float] = self, 0.0
+
+    @property
+    def pays(self) -> bool:
+        """Whether the next pass of a run is shared."""
+        shared, alone = self._spans[True], self._spans[False]
+        if len(shared) < _TRIES[1] or len(alone) < _TRIES[0]:
+            return len(shared) < _TRIES[1]
+        return min(shared) <= min(alone)
+
+    def ended(self, shared: bool, by: object, runs: int) -> None:
+        """Count the time since the last pass, if the same object `by` ran it: the passes of a run, or a group."""
+        now = time.perf_counter()
+        if self._before[0] is by and len(self._spans[shared]) < _TRIES[shared]:
+            self._spans[shared].append((now - self._before[1]) / runs)
+        self._before = by, now
+
+
 class _Pass:
     """A full pass whose reductions a run needs; a `vlang.runtime.cpu.together.group.Meeting`."""
 
@@ -106,6 +164,9 @@ class _Pass:
         """Compute the reductions of at most WIDTH runs at a time."""
         for first in range(0, len(runs), WIDTH):
             self._compute(group, [one.passes for one in runs[first : first + WIDTH]])
+        sharing = self.passes.sharing(self.stage)
+        if sharing is not None:
+            sharing.ended(True, group, len(runs))
         return True
 
     def _compute(self, group: Group, runs: Sequence[TogetherPasses]) -> None:
@@ -124,11 +185,17 @@ class _Pass:
                 table[[TOGETHER_NEAR, TOGETHER_SIZE]] = address_of(rows), WIDTH * rows.itemsize
         table[[TOGETHER_WIDTH, TOGETHER_RUNS, TOGETHER_VERTICES]] = WIDTH, count, n
         table[TOGETHER_FRAMES : TOGETHER_FRAMES + count] = [passes.state.frame_address for passes in runs]
-        longs, cost = vertex_tasks(len(pages.longs), 64), count * (pages.edges + n)
-        for role, tasks in (("woven", pages.tasks), ("woven_parts", pages.segment_tasks), ("woven_longs", longs)):
+        cost, every = count * (pages.edges + n), max(1, len(pages.tasks) + len(pages.segment_tasks))
+
+        def launch(role: str, tasks: Tasks, part: int) -> None:
             if len(tasks):
                 kernel = self.passes.kernels[stage.kernels[role]]
-                cpu.launch(kernel, (address_of(frame),), tasks, len(tasks), cost, (table,))
+                cpu.launch(kernel, (address_of(frame),), tasks, len(tasks), part, (table,))
+
+        for short, long in self.passes.batches(stage, pages.tasks, pages.segment_tasks):
+            launch("woven", short, cost * len(short) // every)
+            launch("woven_parts", long, cost * len(long) // every)
+        launch("woven_longs", vertex_tasks(len(pages.longs), 64), cost)
 
 
 def _rows(group: Group, number: int, bits: int) -> NDArray[Any]:

@@ -127,8 +127,8 @@ def test_larger_random_graphs() -> None:
 
 
 def test_options_hold_for_the_run_they_are_given_to() -> None:
-    """Options hold only for their own run: a graph is divided into pages of one size, then of another size, then of the
-    first size again.
+    """Options hold only for their own run. Successive runs divide a graph into pages of one size, of another size, and
+    of the first size again.
     """
     program, graph = compile(TEXT), hub_graph(HUBS["alone"], True)
     case = Case(graph)

@@ -22,7 +22,9 @@ repeat 4 times:
 
 
 def test_runs_of_vertices() -> None:
-    """Results equal the interpreter's, with the same bits for every partition, even with hubs between the blocks."""
+    """Results equal the results of the interpreter, with the same bits for every partition, even with hubs between the
+    blocks.
+    """
     rng = np.random.default_rng(23)
     n, hub = 5 * RUN + 37, RUN + 5
     src = np.concatenate([rng.integers(0, n, 4 * n), rng.integers(0, n, SEGMENT + 9)])

@@ -40,7 +40,7 @@ __all__ = ["PLANTED", "WAYS", "yielding_text"]
 WORKERS = 4
 ROUNDS, MANY_ROUNDS = 4, 30  # runs of each program and of short ones, because switches are random
 MEETINGS = 2000  # barriers that the workers of one kernel pass
-MOST_PLANTED = 60  # at most so many runs with a bug, until one differs
+MOST_PLANTED = 60  # largest number of runs with a bug until a result differs
 
 WAYS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "components": ("components", {}),

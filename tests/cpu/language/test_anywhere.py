@@ -1,4 +1,4 @@
-"""Reads of fields through a vertex held in a field (`label.label`), on both targets.
+"""Both targets read a field of a vertex that another field holds (`label.label`).
 
 Every read through a vertex gives the value that the field had before the statement.
 """

@@ -1,4 +1,6 @@
-"""Edge states: the engine against the interpreter on all graph families, threads and cuts, and refusals."""
+"""Programs with edge states are compared with the interpreter on all graph families, threads and cuts; refusals are
+tested, too.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Integers near the limits of their types: the engine on a CPU, compared with the interpreter."""
+"""The engine on a CPU is compared with the interpreter for integers near the limits of their types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Loops of every kind, their end conditions and active vertices: the engine, compared with the interpreter."""
+"""The engine is compared with the interpreter for loops of every kind, their end conditions and their active vertices.
+"""
 
 from __future__ import annotations
 

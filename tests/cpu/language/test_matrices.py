@@ -1,4 +1,4 @@
-"""Vector and matrix parameters, `@`, and reductions of the components of a vector, on both targets."""
+"""Vector and matrix parameters, `@`, and reductions of the components of a vector are right on both targets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blocks inside blocks: every construct is compared with the interpreter, and so are the engine's reports of rounds."""
+"""Nested blocks: the results of every construct, and the reported rounds, are compared with the interpreter."""
 
 from __future__ import annotations
 

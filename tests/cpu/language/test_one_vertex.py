@@ -1,5 +1,4 @@
-"""Values of one vertex of the graph, `q.f`, and tuples of graph-level values: both targets, compared with the
-interpreter.
+"""Both targets are compared with the interpreter for values of one vertex, `q.f`, and for tuples of graph-level values.
 """
 
 from __future__ import annotations

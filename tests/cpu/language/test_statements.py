@@ -1,4 +1,6 @@
-"""Statements outside and inside loops, one construct per program: the engine, compared with the interpreter."""
+"""The engine is compared with the interpreter for statements outside and inside of loops, with one construct per
+program.
+"""
 
 from __future__ import annotations
 

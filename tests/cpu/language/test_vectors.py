@@ -1,4 +1,4 @@
-"""Vectors `T[k]`: arithmetic, components, reductions, results and arguments, on both targets."""
+"""Vectors `T[k]` are right on both targets: arithmetic, components, reductions, results and arguments."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Random typed programs on random graphs: the engine, compared with the interpreter, for all options that divide the
-work.
+"""The engine is compared with the interpreter on random typed programs and random graphs, for all options that divide
+the work.
 """
 
 from __future__ import annotations

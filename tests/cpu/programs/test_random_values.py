@@ -1,5 +1,5 @@
-"""Random programs with vectors, declared reductions, sets, reads of fields of non-neighbours, and changes, on both
-targets.
+"""Random programs are run on both targets. The programs have vectors, declared reductions, sets, changes, and reads of
+fields of non-neighbours.
 """
 
 from __future__ import annotations

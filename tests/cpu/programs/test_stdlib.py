@@ -1,5 +1,5 @@
-"""Every program of the standard library on every family of graphs, compared with the interpreter and checked by a
-verifier.
+"""Every program of the standard library is compared with the interpreter and checked by a verifier, on every family of
+graphs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Common neighbours of the two vertices of an edge, compared with the interpreter, NetworkX and plain sets."""
+"""Common neighbours of the two vertices of an edge are compared with the interpreter, NetworkX and plain sets."""
 
 from __future__ import annotations
 

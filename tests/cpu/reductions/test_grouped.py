@@ -1,4 +1,4 @@
-"""Grouped gathers and weighted modes, compared with the interpreter on every family of graphs."""
+"""Grouped gathers and weighted modes are compared with the interpreter on every family of graphs."""
 
 from __future__ import annotations
 
@@ -122,8 +122,8 @@ def test_the_order_of_rows_changes_nothing() -> None:
 
 
 def test_edges_on_disk(tmp_path: Path) -> None:
-    """With edges on disk, a read of a field of a key is refused with an error that names the line. Other programs give
-    the same bits as in memory.
+    """With edges on disk, a read of a field of a key is refused with an error that names the line. Programs without
+    such a read give the same bits as in memory.
     """
     graph, program = to_graph(long_graph()), compile(KEYS.source.replace(" + l.x", ""))
     want = program(graph)

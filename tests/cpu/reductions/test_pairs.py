@@ -1,4 +1,5 @@
-"""Reductions over common neighbours, and edge fields between two vertices, compared with the reference interpreter."""
+"""Reductions over common neighbours, and edge fields between two vertices, are compared with the reference interpreter.
+"""
 
 from __future__ import annotations
 

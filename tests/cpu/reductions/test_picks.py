@@ -1,4 +1,6 @@
-"""`pick`, and `edge` as a key of `random`, compared with the reference interpreter and with their distributions."""
+"""`pick`, and `edge` as a key of `random`, are compared with the reference interpreter and with the expected
+distributions.
+"""
 
 from __future__ import annotations
 

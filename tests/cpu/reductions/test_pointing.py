@@ -1,4 +1,4 @@
-"""Reductions over the vertices whose pointer is this vertex, compared with tests of all pairs of vertices."""
+"""Reductions over pointing vertices are compared with tests of all pairs of vertices."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ vertex first: vertex = min(v for v in vertices if v.c == self and v.x > 0)
 
 
 def long_case(n: int = 70_000) -> Case:
-    """Return a case with n vertices. Of these, 5 / 7 point to the same vertex, so that the row of this vertex has
-    several segments.
+    """Return a case with n vertices. Five of seven vertices point to the same vertex, so that the row of this vertex
+    has several segments.
     """
     rng = np.random.default_rng(3)
     c = np.where(rng.random(n) < 5 / 7, 9, rng.integers(-1, n, n))
@@ -142,7 +142,7 @@ def test_freedoms() -> None:
 
 
 def test_a_loop_that_skipped_vertices_would_be_wrong() -> None:
-    """If rule N is forced, the result is wrong: a vertex misses the change of a vertex that points to it but is not a
+    """If rule N is forced, the result is wrong: a vertex misses the change of a pointing vertex that is not its
     neighbour.
     """
     program = compile("""program p(last: vertex)

@@ -1,4 +1,4 @@
-"""Every reduction over every type, in every direction: the engine, compared with the interpreter."""
+"""The engine is compared with the interpreter for every reduction, type and direction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reductions that programs declare, on both targets: in gathers, applies and over vertices, on scalars and tuples."""
+"""Declared reductions of scalars and tuples are tested on both targets, in gathers, in applies and over vertices."""
 
 from __future__ import annotations
 

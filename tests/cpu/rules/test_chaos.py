@@ -203,8 +203,8 @@ def test_components_where_values_travel_one_way(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_changes_sent_in_any_order_that_nobody_comes_back_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rule A' requires that a vertex with an unsent change stays active. An unrelated `activate when` does not ensure
-    this, so that A' is refused.
+    """Rule A' requires that a vertex with an unsent change stays active. An unrelated `activate when` does not keep
+    these vertices active, so that A' is refused.
     """
     text = ("program p\nvertex x: int = 1\nvertex seen: int = 0\nrepeat:\n"
             "    gather a = sum(change(u.x) for u -> self if u.outdegree > self.outdegree)\n    apply x += a\n")

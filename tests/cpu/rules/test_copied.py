@@ -1,5 +1,5 @@
-"""Rule K runs loops that copy values over a symmetric relation by connected components. The results equal the results
-of supersteps.
+"""Under rule K, loops that copy values over a symmetric relation run as a search for connected components. The results
+equal the results of supersteps.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ def test_shapes(spec: str) -> None:
 @pytest.mark.parametrize("type_", ["vertex", "u32"])
 @pytest.mark.parametrize("seed", range(3))
 def test_numbers_of_vertices(seed: int, type_: str) -> None:
-    """If every value is the number of its vertex, the forest of the components is the result. Other values are joined
-    as an ordinary field.
+    """If every value is the number of its vertex, the forest of the components is the result. Values that are not
+    vertex numbers are joined as an ordinary field.
 
     Edges are listed in both directions, several times, and as loops. The first two entries of a row are therefore
     seldom two different neighbours.

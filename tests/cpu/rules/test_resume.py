@@ -132,7 +132,7 @@ def drawn(rng: np.random.Generator, column: str, directed: bool) -> tuple[Graph,
 
 
 def change(rng: np.random.Generator, graph: Graph, pairs: Any, column: str, marks: str, grow: bool) -> dict[str, Any]:
-    """Return random edges to add and to remove, as far as `marks` allows this."""
+    """Return random edges to add and to remove, as far as `marks` allows additions and removals."""
     found: dict[str, Any] = {}
     if "insert" in marks:
         k = int(rng.integers(0, 9))
@@ -331,8 +331,8 @@ FORCED: dict[str, tuple[str, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("name", FORCED)
 def test_forced_where_refused(name: str) -> None:
-    """If a loop to which rule I does not apply starts from old values, some result differs. Rule I must therefore
-    refuse such loops.
+    """If a loop to which rule I does not apply starts from old values, some result differs. Rule I is therefore right
+    to refuse the loop.
     """
     how, params = FORCED[name]
     different = 0

@@ -1,6 +1,6 @@
 """Optimisations are switched off one by one: the plan shows that the optimisation is off, and results do not change.
 
-Results do not change either for sweeps whose messages come from one level.
+For sweeps whose messages come from one level, results do not change either.
 """
 
 from __future__ import annotations

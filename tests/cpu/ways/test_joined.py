@@ -1,4 +1,4 @@
-"""Random programs whose loop pushes packed words, compared with the interpreter in every mode and order.
+"""Random programs with a loop that pushes packed words are compared with the interpreter in every mode and order.
 
 A word holds a tuple or several fields. The programs have messages and `where`.
 """

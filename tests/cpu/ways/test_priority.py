@@ -201,8 +201,8 @@ VALUES = (0.0, 0.5, 1.0, 3.0, 1e-30, 1e30, float("inf"), 0.1)
 @settings(max_examples=40, deadline=None)
 @given(ref_graphs(), st.data())
 def test_as_interpreted(drawn: RefGraph, data: st.DataObject) -> None:
-    """Results equal the interpreter's on random graphs with random and extreme weights. Even small amounts of work use
-    several workers.
+    """Results equal the results of the interpreter on random graphs with random and extreme weights. Even small amounts
+    of work use several workers.
     """
     if drawn.n == 0:
         return

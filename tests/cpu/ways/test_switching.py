@@ -150,8 +150,8 @@ def test_both_rules_give_the_same(program: str) -> None:
 
 
 def test_edges_of_changed_vertices_are_counted() -> None:
-    """Counts are right for numbers of vertices around 256, the unit of the kernel. They are right if no, few, many or
-    all vertices change.
+    """Counts are right for numbers of vertices around 256, the unit of the kernel. Counts are also right if no, few,
+    many or all vertices change.
     """
     rng = np.random.default_rng(7)
     for n in (0, 1, 255, 256, 257, 1000):

@@ -52,7 +52,7 @@ MODES: tuple[dict[str, Any], ...] = (
 
 @pytest.fixture
 def thin_rounds(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return a list to which each call that runs thin supersteps appends their number."""
+    """Return a list to which each call that runs thin supersteps appends the number of these supersteps."""
     found: list[int] = []
     run = ThinSupersteps.advance
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from vlang.emit.cuda.cuda_target import GENERATED
 from vlang.errors import DeviceError, InternalError
 
 __all__ = ["ORDERS", "Library", "Program", "compile_text", "needs_compiler", "place_of_cache", "runtime_library"]
@@ -39,7 +40,7 @@ class Program:
     """A kernel in a library.
 
     Attributes:
-        words: the number of its arguments, which are 64-bit words.
+        words: the number of arguments of the kernel, which are 64-bit words.
     """
 
     name: str
@@ -93,22 +94,49 @@ def place_of_cache() -> Path:
     return place
 
 
+def _key(sources: Mapping[str, str], arguments: Sequence[str], suffix: str) -> str:
+    return hashlib.sha256(repr((sorted(sources.items()), list(arguments), suffix)).encode()).hexdigest()[:32]
+
+
+def _call(folder: Path, sources: Mapping[str, str], arguments: Sequence[str]) -> None:
+    """Write sources (name -> text) into a folder and call g++ there. Raises InternalError if g++ reports something."""
+    for name, text in sources.items():
+        (folder / name).write_text(text)
+    done = subprocess.run(["g++", *arguments], cwd=folder, capture_output=True, text=True)
+    if done.returncode:
+        raise InternalError(f"g++ rejects the text of {folder}:\n{done.stderr[:6000]}")
+
+
 def _build(sources: Mapping[str, str], arguments: Sequence[str], suffix: str) -> Path:
-    """Return the file that g++ builds from sources (name -> text) and arguments. The file is cached by sources and
+    """Return the file that g++ makes of sources (name -> text) and arguments. The file is cached by sources and
     arguments.
     """
-    key = hashlib.sha256(repr((sorted(sources.items()), list(arguments), suffix)).encode()).hexdigest()[:32]
-    result = place_of_cache() / f"{key}{suffix}"
+    result = place_of_cache() / f"{_key(sources, arguments, suffix)}{suffix}"
     if result.exists():
         return result
     folder = Path(tempfile.mkdtemp(dir=place_of_cache()))
-    for name, text in sources.items():
-        (folder / name).write_text(text)
-    done = subprocess.run(["g++", *arguments, "-o", f"made{suffix}"], cwd=folder, capture_output=True, text=True)
-    if done.returncode:
-        raise InternalError(f"g++ rejects the text of {folder}:\n{done.stderr[:6000]}")
+    _call(folder, sources, [*arguments, "-o", f"made{suffix}"])
     (folder / f"made{suffix}").rename(result)
     shutil.rmtree(folder)
+    return result
+
+
+@cache
+def _header(text: str, flags: tuple[str, ...]) -> Path:
+    """Return the folder of skeletons.h, a header with the given text that g++ has compiled for the given flags.
+
+    The skeletons are nine tenths of a kernel text and the same for every program. So g++ reads them once for each set
+    of flags, and a kernel library takes half the time.
+    """
+    sources = {"emulation.h": (_HERE / "emulation.h").read_text(), "skeletons.h": text}
+    result = place_of_cache() / f"{_key(sources, flags, '.gch')}.headers"
+    if not result.exists():
+        folder = Path(tempfile.mkdtemp(dir=place_of_cache()))
+        _call(folder, sources, [*flags, "-x", "c++-header", "skeletons.h", "-o", "skeletons.h.gch"])
+        try:
+            folder.rename(result)
+        except OSError:  # another process was faster
+            shutil.rmtree(folder)
     return result
 
 
@@ -122,12 +150,9 @@ def runtime_library() -> Path:
     return _build(sources, (*flags, "emulation.cpp"), ".so")
 
 
-def _sources(text: str, entries: Mapping[str, str]) -> dict[str, str]:
-    """Return the source files of a library. The line numbers of these files are the same as in the text."""
+def _entry_points(entries: Mapping[str, str]) -> str:
     assert all(re.fullmatch(r"\w+", name) for name in entries)
-    tail = "".join(f"EMULATED_ENTRY({name})\n" for name in entries)
-    body = "\n".join((f'#include "emulation.h"\n#line 1 "kernels.cu"\n{text}', *entries.values(), tail))
-    return {"emulation.h": (_HERE / "emulation.h").read_text(), "kernels.cpp": body}
+    return "\n".join([*entries.values(), "".join(f"EMULATED_ENTRY({name})\n" for name in entries)])
 
 
 def compile_text(text: str, entries: Mapping[str, str], flags: Sequence[str] = ()) -> Library:
@@ -142,5 +167,15 @@ def compile_text(text: str, entries: Mapping[str, str], flags: Sequence[str] = (
         InternalError: g++ reports a warning or an error. The error has the messages of g++ and the folder of the
             sources.
     """
-    arguments = (*_FLAGS, *_ODD, "-shared", "kernels.cpp", str(runtime_library()), *flags)
-    return Library(_build(_sources(text, entries), arguments, ".so"), list(entries))
+    options = (*_FLAGS, *_ODD, *flags)
+    emulation = '#include "emulation.h"\n#line 1 "kernels.cu"\n'
+    skeletons, found, generated = text.rpartition(GENERATED)
+    if found:
+        options = (*options, f"-I{_header(emulation + skeletons, options)}")
+        line = skeletons.count("\n") + 1
+        text = f'#include "skeletons.h"\n#line {line} "kernels.cu"\n{found}{generated}'
+    else:
+        text = emulation + text
+    sources = {"emulation.h": (_HERE / "emulation.h").read_text(), "kernels.cpp": f"{text}\n{_entry_points(entries)}"}
+    arguments = (*options, "-shared", "kernels.cpp", str(runtime_library()))
+    return Library(_build(sources, arguments, ".so"), list(entries))

@@ -3,7 +3,7 @@ must first find planted bugs.
 
 For the thread sanitizer, only __syncthreads, __syncwarp and fences order the accesses of lanes; votes and shuffles do
 not. Two lanes have a race if they access the same word, if no barrier or fence is between the accesses, and if one lane
-writes. Two atomic operations or two `volatile` accesses are no race.
+writes. Two atomic operations are not a race, and two `volatile` accesses are not a race.
 """
 
 from __future__ import annotations

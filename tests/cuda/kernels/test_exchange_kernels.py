@@ -1,4 +1,4 @@
-"""The kernels that move values between devices, compared with NumPy for several warps, values of several words, and
+"""The kernels that move values between devices are compared with NumPy for several warps, values of several words, and
 every form of a message.
 """
 
@@ -92,8 +92,8 @@ def test_refined_values_arrive(dtype: str, width: int, share: float) -> None:
 
 
 def test_first_values_are_all_sent() -> None:
-    """If no values were sent before, every value counts as changed. In this case, the outbox contains garbage and is
-    not compared.
+    """If no values were sent before, every value counts as changed. The outbox is not compared, since it contains
+    garbage if no values were sent before.
     """
     card, count = Card(3), 70
     values = np.arange(100, dtype=np.uint32)

@@ -1,4 +1,4 @@
-"""The operators and unified operations of CUDA C, run on the CPU and compared with NumPy and the CPU back end."""
+"""The operators and unified operations of CUDA C run on the CPU, and are compared with NumPy and the CPU back end."""
 
 from __future__ import annotations
 

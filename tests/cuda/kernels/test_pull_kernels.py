@@ -1,4 +1,4 @@
-"""The kernels of full passes, run on the CPU over hand-written passes and compared with NumPy."""
+"""The kernels of full passes run on the CPU over hand-written passes, and are compared with NumPy."""
 
 from __future__ import annotations
 

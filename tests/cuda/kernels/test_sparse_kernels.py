@@ -1,4 +1,4 @@
-"""Sparse supersteps on an emulated GPU, compared with fixpoints computed by NumPy, on difficult graphs."""
+"""Sparse supersteps on an emulated GPU are compared with fixpoints computed by NumPy, on difficult graphs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The engine follows choices that change no result: several streams, and updates in place.
 
-A third choice, the copies of an accumulator, is tested in tests/cuda/kernels/test_pull_kernels.py.
+The choice of the number of copies of an accumulator is tested in tests/cuda/kernels/test_pull_kernels.py.
 """
 
 from __future__ import annotations

@@ -133,8 +133,8 @@ def test_a_search_along_a_path_reads_each_page_about_once() -> None:
 
 @pytest.mark.parametrize("name", ["pagerank", "sssp"] if EXHAUSTIVE else ["katz"])
 def test_the_same_bits_for_every_ring(name: str) -> None:
-    """With deterministic kernels, the result has the same bits for every number of buffers, and of pages in host and
-    device memory.
+    """With deterministic kernels, the result has the same bits for every number of buffers, and for every number of
+    pages in host memory and in device memory.
     """
     want, most = in_memory(name, deterministic=True, max_rounds=3)
     for seed, (memory, buffers, kept) in enumerate(((most - 28_000, 2, 0.0), (most - 9_000, 3, 0.5), (None, 2, 2.0))):

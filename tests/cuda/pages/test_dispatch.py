@@ -125,7 +125,7 @@ def test_refusals(options: dict[str, Any], text: str) -> None:
 
 
 def test_units_begin_between_two_vertices() -> None:
-    """A page that begins inside of the edges of a vertex is in the unit of the page before it."""
+    """A page that begins inside of the edges of a vertex is in the same unit as the previous page."""
     offsets = np.array([0, 3, 3, 9, 12], np.int64)
     cut = Cut(np.array([0, 3, 6, 9, 12]), np.array([0, 2, 2, 3, 4]), np.zeros(5, np.int64), np.zeros(4, np.int64))
     assert units_of(cut, offsets) == [Unit(0, 1, 0, 2, 3), Unit(1, 3, 2, 3, 6), Unit(3, 4, 3, 4, 3)]

@@ -25,7 +25,7 @@ N, EDGES = 500, 9_000
 
 
 def drawn(seed: int, edges: int = EDGES) -> Graph:
-    """Return a random graph with weights, and with vertices without edges."""
+    """Return a random graph with weights, in which some vertices have no edges."""
     rng = np.random.default_rng(seed)
     src, dst = (N * rng.random((2, edges)) ** 2).astype(np.int64)
     return Graph.from_edges(src, dst, weight=rng.integers(1, 9, edges).astype(np.float32), n=N)

@@ -1,5 +1,5 @@
-"""The research options on the pages of a frontier: tasks of several pages, their order, a second round, and a choice of
-transfers on the device.
+"""The research options for the pages of a frontier: tasks of several pages, the order of tasks, a second round, and a
+choice of transfers on the device.
 """
 
 from __future__ import annotations

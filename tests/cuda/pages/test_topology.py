@@ -344,8 +344,8 @@ def test_pages_with_little_to_do_are_read_directly() -> None:
 
 
 def test_the_published_choice() -> None:
-    """The choice agrees with HyTGraph's example (figure 4), which is enlarged here: the same number of active edges is
-    in few long rows, or in many short rows.
+    """The choice agrees with an enlarged form of HyTGraph's example (figure 4), in which the same number of active
+    edges is in few long rows, or in many short rows.
     """
     edges = np.full(4, 8_388_608)
     vertices, active = np.array([100, 100_000, 2_000_000, 10]), np.array([3_200, 400_000, 8_000_000, 8_000_000])

@@ -1,4 +1,4 @@
-"""On a GPU, rule K also runs loops that copy values over a symmetric relation by connected components."""
+"""On a GPU, loops that copy values over a symmetric relation also run as a search for connected components (rule K)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Declared reductions in the kernel `edge`, which combines values by compare-and-swap, compared with the interpreter.
+"""Declared reductions are compared with the interpreter for the kernel `edge`, which combines values by
+compare-and-swap.
 """
 
 from __future__ import annotations

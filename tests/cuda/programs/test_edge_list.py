@@ -37,8 +37,8 @@ def _check(name: str, graph: str, seed: int, **options: Any) -> Any:
 
 @pytest.mark.parametrize("name", (*STDLIB, *MORE) if EXHAUSTIVE else (*CHEAP, *REFUSED))
 def test_every_program_is_run_or_refused(name: str) -> None:
-    """Every program gives the right result or is refused, also on graphs with self-loops, parallel edges, and edges
-    along which both ends receive.
+    """Every program gives the right result or is refused, also on graphs with self-loops and parallel edges, and if
+    both ends of an edge receive contributions.
     """
     if name in REFUSED:
         with pytest.raises(BindError, match=f"policy='wolfgraph' cannot run {name}: .*{REFUSED[name]}"):

@@ -1,6 +1,4 @@
-"""Grouped gathers, and reductions over the vertices that point to a vertex, on an emulated GPU; compared with the
-interpreter.
-"""
+"""On an emulated GPU, grouped gathers and reductions over pointing vertices are compared with the interpreter."""
 
 from __future__ import annotations
 
@@ -62,7 +60,9 @@ def test_a_list_of_edges_has_no_such_rows() -> None:
 
 @pytest.mark.parametrize("program", [MOVES, KEYS, OVER], ids=lambda program: program.name)
 def test_groups(program: Program) -> None:
-    """Results equal the interpreter's. Only few graphs are tested, since each edge density needs kernels of its own."""
+    """Results equal the results of the interpreter. Only few graphs are tested, since each edge density needs other
+    kernels.
+    """
     graphs = (family("messy"), family("no_edges"), *([family("rmat", False)] if program is KEYS else []))
     for seed, graph in enumerate(graphs):
         check(program, Case(graph, {}, {}), seed, page_size=PAGES[seed % 3])

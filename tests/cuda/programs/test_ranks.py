@@ -32,7 +32,7 @@ DEVICES = "emulated:0,1,2"
 
 
 def on_ranks(name: str, graph: str, size: int, **options: Any) -> list[Result]:
-    """Return the results of all ranks; each rank has a GPU of its own."""
+    """Return the results of all ranks; each rank has its own GPU."""
     some = given(name, graph)
     assert some is not None
     with emulated(name, several=True):
@@ -92,8 +92,8 @@ def test_from_gpu_to_gpu(name: str, graph: str, library: ctypes.CDLL, monkeypatc
 
 
 def test_without_nccl(library: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ranks that share a GPU, or that are replaced one by one, exchange through the hosts. An error of NCCL ends the
-    run.
+    """Ranks exchange values through the hosts if they share a GPU, or if they are replaced one by one. An error of NCCL
+    ends the run.
     """
     monkeypatch.setattr(nccl, "nccl", lambda: library)
     with monkeypatch.context() as patch:

@@ -1,4 +1,4 @@
-"""Random edge lists, written in random styles and cut into tiny chunks, compared with a parser in plain Python."""
+"""Random edge lists are written in random styles, cut into tiny chunks, and compared with a parser in plain Python."""
 
 from __future__ import annotations
 

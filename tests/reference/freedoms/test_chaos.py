@@ -24,7 +24,7 @@ __all__ = ["GRAPHS", "same"]
 
 GRAPHS = 60
 TRIED = GRAPHS if EXHAUSTIVE else 5
-_SMALL = 9  # graphs have at most so many vertices
+_SMALL = 9  # largest number of vertices of a graph
 _ROUNDS = 5  # for loops with a tolerance; rules that apply to them change no superstep
 _TOL = 1e-4  # the tolerance of the delta loop
 

@@ -143,8 +143,8 @@ def components(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
 
 
 def push(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """Rule P: the vertices that changed since the last run of the phase send values, and so do some random vertices.
-    Some contributions are sent twice.
+    """Rule P: values are sent by the vertices that changed since the last run of the phase, and by some random
+    vertices. Some contributions are sent twice.
     """
     def run(number: int, group: list[t.Statement], names: Env, notifying: Array | None) -> None:
         if notifying is not None:

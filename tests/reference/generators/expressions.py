@@ -28,7 +28,9 @@ _OPERATION = re.compile(r"[^A-Za-z]*\d\)* (?:[-+*/%&|^]|\*\*|//|<<|>>) [^A-Za-z]
 
 
 def _without_literals(text: str) -> str:
-    """Return the first literal of an operation on literals alone, whose result might not fit its type (V106)."""
+    """Return the text, or only its first literal if the text is an operation on literals alone. The result of such an
+    operation might not fit its type (V106).
+    """
     if _OPERATION.fullmatch(re.sub(r"0x[0-9a-f]+", "9", text)) is None:
         return text
     number = re.search(r"0x[0-9a-f]+|\d+", text)

@@ -76,7 +76,7 @@ class Nested(Writer):
         return f"repeat at most {count} times" + (f" until {self.ending(written)}" if form == "until" else "")
 
     def _written(self, head: int) -> set[str]:
-        """Return the fields of the enclosing block that are written by the lines from `head` on."""
+        """Return the fields of the enclosing block that line `head` and the following lines write."""
         targets = [m for line in self.lines[head:] for m in re.findall(r"^\s*apply (\(?[\w, ]+\)?) \S*=", line)]
         return {name for target in targets for name in re.findall(r"\w+", target)} & set(self.kinds)
 

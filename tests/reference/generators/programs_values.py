@@ -1,8 +1,8 @@
 """Random programs with values of several components.
 
 The programs have vectors and matrices (some of them are parameters), declared reductions, sets of vertices, fields of
-vertices that are no neighbours, and gathers of changes. All numbers are integers, or floats with small integral values,
-so that results are compared bit by bit.
+vertices that are not neighbours, and gathers of changes. All numbers are integers, or floats with small integral
+values, so that results are compared bit by bit.
 """
 
 from __future__ import annotations

@@ -35,8 +35,8 @@ def verify_weighted_cdlp(graph: RefGraph, params: Params, result: Result) -> Non
 
 
 def verify_boruvka(graph: RefGraph, params: Params, result: Result) -> None:
-    """Check that the forest weighs as much as SciPy's forest, that its edges are edges of the graph, and that it has
-    the same components as the graph.
+    """Check that the forest has the same weight as the forest of SciPy, that its edges are edges of the graph, and that
+    it has the same components as the graph.
     """
     weight = _weight(graph)
     low, high = np.minimum(graph.src, graph.dst), np.maximum(graph.src, graph.dst)

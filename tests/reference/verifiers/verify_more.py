@@ -347,7 +347,8 @@ def verify_eigenvector(graph: RefGraph, params: Params, result: Result) -> None:
     """Check that `x` is an eigenvector without negative values. An eigenvector without negative values belongs to the
     largest eigenvalue.
 
-    The program's iteration converges slowly on defective matrices, so its vector is not compared with SciPy's.
+    The iteration of the program converges slowly on defective matrices, so that its vector is not compared with the
+    vector of SciPy.
     """
     x = np.asarray(result["x"], np.float64)
     if not graph.n:

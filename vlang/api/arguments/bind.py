@@ -28,7 +28,7 @@ __all__ = ["bind_fields", "bind_parameters", "kept_parameters"]
 def bind_parameters(
     program: f.Program, graph: Graph, arguments: dict[str, Any], name: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Convert the arguments that are parameters, and return them and the remaining arguments.
+    """Convert the arguments that are parameters; return the converted parameters and the remaining arguments.
 
     Args:
         program: the IR, with the declarations of the parameters.
@@ -37,8 +37,7 @@ def bind_parameters(
         name: the name of the program, for messages.
 
     Returns:
-        A dict of the parameters by name, in which vertices are dense numbers; and the arguments that are not
-        parameters.
+        Two dicts: the parameters by name, with vertices as dense numbers, and the arguments that are not parameters.
 
     Raises BindError for a missing or wrong parameter.
     """
@@ -61,7 +60,7 @@ def bind_parameters(
 
 
 def kept_parameters(program: f.Program, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments with every list and vector copied, so that a later run can bind the same values again."""
+    """Return the arguments with copies of all lists and vectors, so that a later run can bind the same values again."""
     return {**arguments, **{param.name: _copied(arguments[param.name]) for param in program.params
                             if isinstance(param.type, Vector | VertexSet) and param.name in arguments}}
 
@@ -74,7 +73,7 @@ def _copied(value: Any) -> Any:
 
 @contextmanager
 def _for_option(name: str, what: str, program: str) -> Iterator[None]:
-    """A context manager in which an argument is bound.
+    """Return a context manager for the binding of one argument.
 
     If an option has the same name as the argument, an error of the binding also explains the option.
     """
@@ -88,11 +87,11 @@ def _for_option(name: str, what: str, program: str) -> Iterator[None]:
 
 
 def _parameter(param: f.ParamDecl, graph: Graph, value: Any, shown: Scalar | None) -> Any:
-    """The value of a parameter in the form that the engine takes. Raises BindError or GraphError.
+    """Convert the value of a parameter to the form that the engine takes. Raises BindError or GraphError.
 
     Args:
-        shown: the type of the parameter, if it is `category` or a type of times. A category stays a text; later,
-            `name_run` replaces the text by a number.
+        shown: the type of the parameter, if it is `category` or a type of times. A category stays a text, which
+            `name_run` later replaces by a number.
     """
     if shown == CATEGORY:
         if not isinstance(value, str) or not value:
@@ -113,7 +112,7 @@ def _parameter(param: f.ParamDecl, graph: Graph, value: Any, shown: Scalar | Non
 
 
 def _refuse_list(param: f.ParamDecl, value: Any) -> None:
-    """Raise BindError for a list of values where a run takes one."""
+    """Raise BindError for a list of values in place of a single value."""
     if isinstance(value, (list, tuple, set, range)) or (isinstance(value, np.ndarray) and value.ndim):
         what = "one vertex" if param.type == VERTEX else f"one value ({param.declared})"
         raise BindError(f"`{param.name}` takes {what}, not a list; `program.map(graph, {param.name}=[...])` runs the "
@@ -194,7 +193,7 @@ def _scalar(name: str, type_: Scalar, value: Any) -> bool | int | float:
 def bind_fields(program: f.Program, graph: Graph, arguments: dict[str, Any], name: str) -> dict[str, Any]:
     """The stored arrays of the vertex fields that a call passes: shape [n], or [n * k] for vectors, in row-major order.
 
-    A field of type `category` is a `Coded`; later, `name_run` replaces it by an array.
+    A field of type `category` becomes a `Coded`, which `name_run` later replaces by an array.
 
     Args:
         program: the IR, with the declarations of the fields.
@@ -301,7 +300,9 @@ def _too_large(number: float, type_: Scalar) -> str:
 
 
 def _misfit(type_: Scalar, array: NDArray[Any], infinite: NDArray[Any], graph: Graph | None) -> str:
-    """The first value that an integer type does not hold, its vertex, and the type that holds it."""
+    """Return the first value that does not fit an integer type, the vertex of this value, and a type that fits the
+    value.
+    """
     finite = np.where(infinite, np.zeros((), array.dtype), array).reshape(-1)
     broken = np.flatnonzero(finite != np.trunc(finite))
     below = int(finite.min()) < type_.lowest
@@ -313,7 +314,7 @@ def _misfit(type_: Scalar, array: NDArray[Any], infinite: NDArray[Any], graph: G
 
 
 def _whose(at: int, array: NDArray[Any], graph: Graph | None) -> str:
-    """The vertex, or the component of a parameter, that the element `at` of a flattened array belongs to."""
+    """Return the vertex, or the component of a parameter, to which element number `at` of a flattened array belongs."""
     return f"in component {at}" if graph is None else f"of vertex {graph.label(at // (array.size // graph.n))}"
 
 
@@ -321,7 +322,7 @@ def _integers(decl: f.FieldDecl | f.ParamDecl, type_: Scalar, array: NDArray[Any
               graph: Graph | None) -> NDArray[Any]:
     """Convert an array to the stored integers of a field.
 
-    Infinite floats become `inf` or `-inf` of the field's type.
+    Infinite floats become the values `inf` and `-inf` of the type of the field.
     """
     dtype = np.dtype(("uint" if type_.kind == "uint" else "int") + str(type_.bits))
     result = np.empty(array.shape, dtype=dtype)

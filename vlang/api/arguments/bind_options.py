@@ -1,8 +1,8 @@
-"""Finds the options of a run among the arguments of a call, reads each option by the rule for its kind, and checks them
-all.
+"""Finds the options of a run among the arguments of a call, reads each option by the rule for its kind, and checks the
+options.
 
-A program's parameters and fields take precedence: an argument with such a name is bound to them, and an option of that
-name must be given in `options`. Every other argument is an everyday option, `research` or `options`.
+Parameters and fields of the program take precedence over options: an option with the same name as a parameter or field
+must be given in `options`. Any other argument is an everyday option, the dict `research` or the argument `options`.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _seen: dict[tuple[tuple[str, type, Any], ...], Options] = {}
 def bind_options(
     program: Program, arguments: Mapping[str, Any], options: Options | Mapping[str, Any] | None = None
 ) -> tuple[Options, dict[str, Any]]:
-    """The options of a call, and its other arguments: parameters and fields of the program.
+    """Return the options of a call, and the remaining arguments: parameters and fields of the program.
 
     Args:
-        program: its parameter and field names take precedence over option names.
+        program: the program, with names of parameters and fields that take precedence over names of options.
         arguments: the keywords of the call. Everyday options and `research` override `options`.
         options: all options at once, if they were passed by position; else the keyword `options` is used.
 
@@ -60,7 +60,7 @@ def bind_options(
 def check_options(given: Mapping[str, Any]) -> Options:
     """Read options given by name, and check them against each other. Raises BindError.
 
-    Options that were given before are not read again: on a small graph that takes as long as a superstep.
+    The result for the same options is cached, since reading options takes as long as a superstep on a small graph.
     """
     key = tuple((name, type(value), value) for name, value in given.items())
     if not all(kind in _PLAIN for _, kind, _ in key):
@@ -90,7 +90,7 @@ def read_option(name: str, value: Any) -> Any:
 
 
 def shadowed_note(program: Program) -> str:
-    """A line that lists the options hidden by a program's own names; "" if there are none."""
+    """Return a line that lists the options hidden by names of the program; "" if no option is hidden."""
     taken = [name for name in (*EVERYDAY, *_DOORS) if name in _own_names(program)]
     if not taken:
         return ""
@@ -107,7 +107,7 @@ def _own_names(program: Program) -> Collection[str]:
 def options_by_name(options: Options | Mapping[str, Any] | None) -> Mapping[str, Any]:
     """The options of `options=...`, by name.
 
-    From an `Options` object, only options that differ from their defaults are taken.
+    The result for an `Options` object has only the options that differ from their defaults.
 
     Raises BindError for a wrong type or an unknown name.
     """
@@ -164,7 +164,7 @@ def _unknown(program: Program, own: Collection[str], name: str, value: Any) -> s
 def _fitting(options: Options, named: Mapping[str, Any]) -> None:
     """Refuse options that the device does not support, and options that exclude each other.
 
-    Options that are not in `named` have their defaults.
+    Options that are not in `named` have default values.
     """
     if named.keys() <= _ALWAYS:
         return

@@ -1,4 +1,4 @@
-"""Tests of the kind of an argument, each with a message that says what to write instead."""
+"""Tests of the kind of an argument. The message for a wrong argument says what to write instead."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def checked_graph(graph: object, name: str) -> Graph:
 
 
 def shown(value: object) -> str:
-    """A value as text for a message; only its type if the text is long."""
+    """Return a value as text for a message; if the text is long, return only the name of the type."""
     text = repr(value)
     return text if len(text) <= 40 else f"a {type(value).__name__}"
 

@@ -26,16 +26,15 @@ Array = NDArray[Any]
 
 
 def in_vertex_order(name: str, graph: Graph, value: Any, vector: bool) -> Array:
-    """An argument as an array with one row per vertex. A value without labels keeps its order.
+    """Convert an argument to an array with one row per vertex. A value without labels keeps its order.
 
     Labels are vertex ids. Raises BindError unless the labels are exactly the graph's ids, each once. A default index
-    (0, 1, 2, ...) on a graph with other ids is an error too, since the caller may have listed the values in the order
-    of vertices.
+    (0, 1, 2, ...) on a graph with other ids is an error too, since the values may be in the order of vertices.
 
     Args:
         name: The field, for messages.
         graph: The graph of the run.
-        value: An array-like value, or a dict, pandas Series or pandas DataFrame by vertex id.
+        value: An array-like value, or a dict, pandas Series or pandas DataFrame with vertex ids as labels.
         vector: Whether the field holds vectors. For a scalar field, a DataFrame with one column gives an array of shape
             [n].
     """
@@ -58,12 +57,12 @@ def in_vertex_order(name: str, graph: Graph, value: Any, vector: bool) -> Array:
 
 
 def _default(index: Any) -> bool:
-    """Whether an index is the default index of pandas, 0, 1, 2, ...."""
+    """Return whether an index is the default index of pandas, 0, 1, 2, ...."""
     return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
 
 
 def _array(name: str, values: Any) -> Array:
-    """Values as an array. A list whose rows differ in length gives an array of objects.
+    """Values as an array. A list of rows of different lengths becomes an array of objects.
 
     Raises GraphError for masked values.
     """
@@ -82,7 +81,7 @@ def _objects(values: Sequence[Any]) -> Array:
 
 
 def _labels(labels: Any) -> Array:
-    """Labels as integers if all are integers, else as objects."""
+    """Return the labels as integers if all labels are integers, else as objects."""
     if isinstance(labels, list):
         integral = all(isinstance(label, (int, np.integer)) and not isinstance(label, bool) for label in labels)
         found = np.asarray(labels) if integral and labels else _objects(labels)
@@ -119,9 +118,7 @@ def _ordered(name: str, graph: Graph, labels: Array, rows: Array) -> Array:
 
 
 def _vertices(graph: Graph, found: NDArray[np.intp]) -> str:
-    """A text with the number of some vertices and the ids of the first few; the vertices are given by their dense
-    numbers.
-    """
+    """Return a text with the count of the given vertices (dense numbers) and the ids of the first vertices."""
     count = f"{len(found):,} {'vertex' if len(found) == 1 else 'vertices'}"
     return f"{count} of the graph: {_listed([graph.label(i) for i in found[: _SHOWN + 1].tolist()])}"
 

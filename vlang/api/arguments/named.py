@@ -1,9 +1,9 @@
-"""Binds categories and times: makes one list of category names for a run, and replaces names by positions in it.
+"""Binds categories and times: makes one list of category names for a run, and replaces each name by its position in the
+list.
 
-The list has the names in all columns and arguments of type `category`, and the names in the program text that the
-program stores or orders. The list is sorted by code point, and a category is stored as the position of its name. A name
-that the program only compares by `==` and `!=` may be missing in the list: then no value equals the name, and a warning
-says so.
+The list contains the names in all columns and arguments of type `category`, and every name that the program stores or
+orders. The list is sorted by code point, and a category is stored as the position of its name. A name that the program
+only compares by `==` and `!=` may be missing in the list. Then no value equals the name, and the run gives a warning.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def name_run(
         program: the IR.
         graph: the graph of the run.
         scalars: the bound parameters; a category is a text.
-        fields: the bound vertex fields; one of type `category` is a `Coded`.
+        fields: the bound vertex fields; a field of type `category` is a `Coded`.
         names: the names of an earlier run, which must include all names of this run; None for a new run.
 
     Raises:
@@ -110,8 +110,8 @@ def _has(names: Sequence[str], text: str) -> bool:
 def _unknown(
     program: f.Program, texts: Mapping[str, str], absent: Sequence[str], names: Sequence[str]
 ) -> Iterator[str]:
-    """One warning for each category name that the program only compares by `==` and `!=`, and that occurs in no value
-    of the run.
+    """Yield a warning for each category name that is only compared by `==` and `!=` and that occurs in no value of the
+    run.
     """
     spans = {param.name: param.span for param in program.params}
     for name, text in texts.items():
@@ -125,7 +125,7 @@ def _unknown(
 
 
 def check_kinds(program: f.Program, graph: Graph, name: str) -> None:
-    """Check that the program declares a type `category` or a type of times exactly where a column has such values.
+    """Check that exactly the columns with categories or times have a declared type `category` or a type of times.
 
     Raises BindError.
 
@@ -153,7 +153,7 @@ def check_kinds(program: f.Program, graph: Graph, name: str) -> None:
 
 
 def codes_of(name: str, array: Array) -> Coded:
-    """A vertex field of type `category` from an array of texts. Raises BindError."""
+    """Convert an array of texts to a vertex field of type `category`. Raises BindError."""
     if array.dtype.kind not in "UTO":
         raise BindError(f"`{name}` is an array of names, as texts, not of {array.dtype}")
     try:
@@ -191,10 +191,10 @@ def time_value(name: str, type_: Scalar, value: Any) -> int | float:
     Args:
         name: the parameter or field, for messages.
         type_: the type.
-        value: a text, a date or datetime (without a zone in UTC), a datetime64, or a number of units.
+        value: a text, a date, a datetime (in UTC if it has no time zone), a datetime64, or a number of units.
 
     Raises:
-        BindError: the value is no time, or needs a finer unit.
+        BindError: the value is not a time, or is not a whole number of units.
     """
     if isinstance(value, np.datetime64):
         never = np.isnat(value)

@@ -1,4 +1,4 @@
-"""Reads the value of an option by the rule for the kind of the option."""
+"""Reads the value of an option by the rule for this kind of option."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_RANKS = 1 << 16
 
 
 def option_choices(option: Option) -> tuple[str, ...]:
-    """The values that an option accepts, as texts; () if they cannot be listed."""
+    """Return the values that an option accepts, as texts; () if the values cannot be listed."""
     if option.kind == "kernel":
         return _kernel_names()
     if option.kind == "names":
@@ -143,7 +143,7 @@ def _trace(option: Option, value: Any) -> str:
 
 
 def _is_text(path: str) -> bool:
-    """Whether the characters of a path can be encoded in the encoding of the file system."""
+    """Return whether the characters of a path can be encoded in the encoding of the file system."""
     try:
         os.fsencode(path)
     except UnicodeEncodeError:
@@ -213,7 +213,7 @@ def _dispatch(option: Option, value: Any) -> str:
 
 
 def _names(option: Option, value: Any) -> frozenset[str]:
-    """Names of optimisations, from one text with commas between them or from a collection of texts."""
+    """Read names of optimisations from one text with commas between the names, or from a collection of texts."""
     names = value.split(",") if isinstance(value, str) else value
     if not isinstance(names, (list, tuple, set, frozenset)) or not all(isinstance(one, str) for one in names):
         raise BindError(f"{option.name} is names of optimisations, such as \"hoist,merge\", not {value!r}")

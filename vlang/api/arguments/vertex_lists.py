@@ -20,16 +20,16 @@ _TEXT = re.compile(r"all|random:([1-9]\d{0,11})(?:,seed=(\d{1,18}))?")
 
 
 def is_described(text: str) -> bool:
-    """Whether a text is `all`, `random:K` or `random:K,seed=S`."""
+    """Return whether a text is `all`, `random:K` or `random:K,seed=S`."""
     return _TEXT.fullmatch(text) is not None
 
 
 def described_list(name: str, graph: Graph, text: str) -> NDArray[np.uint32]:
     """The numbers of the vertices that a text describes, in increasing order.
 
-    A sample has the K vertices with the smallest hashes; a hash is computed from the seed (1 unless given) and the
-    vertex. Therefore a sample depends only on the number of vertices and the seed. Raises BindError for a sample with
-    more vertices than the graph.
+    A sample has the K vertices with the smallest hashes; a hash is computed from the seed (default 1) and the vertex.
+    Therefore a sample depends only on the number of vertices and the seed. Raises BindError for a sample with more
+    vertices than the graph.
 
     Args:
         name: the parameter, for the message.

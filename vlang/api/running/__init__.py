@@ -1,1 +1,1 @@
-"""Runs a bound call: its memory budget, its plan, its checkpoints, and the checks of its values after the run."""
+"""Runs a bound call, with its memory budget, plan and checkpoints, and checks the values after the run."""

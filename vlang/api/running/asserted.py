@@ -1,4 +1,6 @@
-"""Tests the compiler's own rules if VLANG_INVARIANTS is set. Otherwise the modules of the rules are not imported."""
+"""Checks the rules that the compiler itself must obey, if VLANG_INVARIANTS is set. Without VLANG_INVARIANTS, the
+modules of the rules are not imported.
+"""
 
 from __future__ import annotations
 

@@ -32,10 +32,10 @@ _GRAPHS: WeakKeyDictionary[Graph, tempfile.TemporaryDirectory[str]] = WeakKeyDic
 
 
 def call_form(program: Program, call: Call) -> Form:
-    """Convert a bound call to values that JSON supports, and arrays. The graph of the call is written to a page file
-    unless it comes from one.
+    """Convert a bound call to values that JSON supports, and arrays. The graph of the call is written to a page file,
+    unless the graph was read from a page file.
 
-    Raises BindError for arguments that another process cannot receive, and DiskError if the page file cannot be
+    Raises BindError for arguments that another process cannot receive. Raises DiskError if the page file cannot be
     written.
     """
     if call.starts or call.old:
@@ -66,9 +66,9 @@ def call_form(program: Program, call: Call) -> Form:
 
 
 def _page_file(graph: Graph) -> Path:
-    """The page file of a graph. For a graph in memory, this is a file that exists as long as the graph object.
+    """The page file of a graph. For a graph in memory, the page file exists as long as the graph object.
 
-    Raises DiskError, and BindError for a graph whose rows have an order that page files do not support.
+    Raises DiskError if the file cannot be written, and BindError if page files do not support the order of the rows.
     """
     if graph.stored is not None and graph is graph.as_stored:
         return Path(graph.stored.path)
@@ -89,14 +89,13 @@ def _page_file(graph: Graph) -> Path:
 def read_call(
     form: Form, lead: bool, graph: Graph | None = None, say: Callable[[str], None] = print_line
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The arguments from which another process constructs the `Program` and the `Call` of a call converted by
-    `call_form`.
+    """Return the arguments from which another process constructs the `Program` and the `Call`, after `call_form`.
 
     Args:
-        form: the call.
+        form: the call, as `call_form` returns it.
         lead: whether this is rank 0, which shows progress and writes the trace.
         graph: the graph, if it is open already; else the page file of the form is opened.
-        say: called by rank 0 with each notice, if the caller asked for notices.
+        say: a function that rank 0 calls with each notice, if the caller requested notices.
 
     Raises GraphError and DiskError.
     """

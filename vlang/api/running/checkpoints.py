@@ -66,10 +66,10 @@ class Notes:
 
 @contextmanager
 def opened_folder(path: str) -> Iterator[StateFolder]:
-    """A context manager that opens and locks the checkpoint folder of a run. The context is entered before the graph is
-    read.
+    """A context manager that opens and locks the checkpoint folder of a run. A run enters this context before it reads
+    the graph.
 
-    Raises CheckpointError if the folder or a file in it was not written by a run, and DiskError if the folder cannot be
+    Raises CheckpointError if the folder contains files that no run has written, and DiskError if the folder cannot be
     used.
     """
     transport = here()
@@ -90,7 +90,8 @@ def opened_folder(path: str) -> Iterator[StateFolder]:
 def keeping(
     plan: Plan, machine: Machine, call: Call, program: Program, folder: StateFolder | None, notes: Notes,
 ) -> Iterator[Keeper]:
-    """A context manager with the `Keeper` of a run, which saves its state and handles interrupts as the options say.
+    """Return a context manager that yields the `Keeper` of a run. The keeper saves the state of the run, and handles
+    interrupts according to the options.
 
     Args:
         plan: the plan of the run.
@@ -100,8 +101,8 @@ def keeping(
         folder: the folder of the checkpoints; None for a run without checkpoints.
         notes: receives the messages about checkpoints.
 
-    Raises CheckpointError if the folder has a checkpoint and the run cannot continue from it, BindError if the machine
-    cannot save its state, and DiskError if the disk fails.
+    Raises CheckpointError if the folder has a checkpoint from which the run cannot continue. Raises BindError if the
+    machine cannot save its state, and DiskError if the disk fails.
     """
     options = call.options
     if not isinstance(machine, Restorable):
@@ -130,7 +131,9 @@ def keeping(
 
 # ------------------------------------------------------------------------------------------------------------ keys
 def _key(plan: Plan, call: Call, program: Program) -> dict[str, dict[str, str]]:
-    """The properties in which a run and its checkpoint must agree. Messages use the names of these properties."""
+    """Return the properties that must be equal for a run and its checkpoint. Messages use the names of these
+    properties.
+    """
     text = hashlib.blake2b(program.source.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
     options = {name: _shown(getattr(call.options, name)) for name, option in OPTIONS.items() if option.decides}
     options |= {"precision": str(call.precision), "derive": str(program.derive)}
@@ -168,9 +171,10 @@ def _graph(plan: Plan, graph: Graph) -> dict[str, str]:
 
 
 def _device(plan: Plan, program: f.Program) -> str:
-    """The kind of device on which a run must go on to end with the same bits: "CPU", "GPU", or "any".
+    """Return the kind of device on which a run must continue so that its results have the same bits: "CPU", "GPU" or
+    "any".
 
-    A GPU rounds floats at other places than a CPU, and integers are the same everywhere.
+    A GPU may round floats differently than a CPU; integers are equal on all devices.
     """
     types = [*(decl.type for decl in program.fields), *(decl.type for decl in program.globals),
              *(decl.type for decl in program.params)]
@@ -181,7 +185,7 @@ def _device(plan: Plan, program: f.Program) -> str:
 
 
 def _has_floats(type_: Type) -> bool:
-    """Whether values of a type are or contain floats."""
+    """Return whether values of a type are or contain floats."""
     if isinstance(type_, Tuple):
         return any(map(_has_floats, type_.items))
     item = type_.item if isinstance(type_, Vector) else type_
@@ -191,7 +195,7 @@ def _has_floats(type_: Type) -> bool:
 def _structure(plan: Plan) -> str:
     """A checksum of the steps of a plan, of its graph-level values, and of the arrays that checkpoints may contain.
 
-    A version of vlang always computes the same checksum for the same program text.
+    One version of vlang always computes the same checksum for the same program text.
     """
     steps = [(type(step).__name__, getattr(step, "name", ""), getattr(step, "line", 0))
              for step in every_step(plan.steps)]
@@ -203,10 +207,10 @@ def _difference(kind: str, name: str, there: str | None, here: str | None) -> st
     """A sentence that says how the run of a checkpoint differs from this run.
 
     Args:
-        kind: the group of the property that differs, a key of `_key`.
+        kind: the group of the property that differs; it is a key of the result of `_key`.
         name: the property.
-        there: its value in the checkpoint; None if it is missing there.
-        here: its value in this run; None if it is missing here.
+        there: the value of the property in the checkpoint; None if the checkpoint has no such property.
+        here: the value of the property in this run; None if this run has no such property.
     """
     if kind == "vlang":
         return f"vlang {there} wrote it, and this is vlang {here}"
@@ -235,7 +239,9 @@ def _difference(kind: str, name: str, there: str | None, here: str | None) -> st
 
 
 def _other(there: object, here: Key) -> str:
-    """A sentence about the first difference between the keys of a checkpoint and of a run; "" if the keys are equal."""
+    """Return a sentence about the first difference between the key of a checkpoint and the key of a run; "" if they are
+    equal.
+    """
     if not isinstance(there, dict):
         return "it does not say what it belongs to"
     name = there.get("program", {}).get("name") if isinstance(there.get("program"), dict) else None

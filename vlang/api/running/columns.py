@@ -17,9 +17,9 @@ __all__ = ["columns_of", "counts_edges", "refuse_ordinals"]
 
 
 def columns_of(program: f.Program, graph: Graph | None) -> frozenset[str]:
-    """The edge columns that a plan of the program for a graph may read; if there is no graph, all edge columns that the
-    program names. If edges are keys of random numbers (`random(seed, edge)`, `pick`), the result includes columns with
-    the ordinals of parallel edges. A simple graph needs no such column.
+    """Return the edge columns that a plan of the program for a graph may read. Without a graph, return all edge columns
+    that the program names. If edges are keys of random numbers (`random(seed, edge)`, `pick`), the result includes
+    columns with the ordinals of parallel edges. A simple graph needs no column of ordinals.
     """
     if graph is None:
         return frozenset(e.name for e in program.edges)
@@ -67,7 +67,7 @@ _seen: dict[int, tuple[f.Program, list[tuple[f.Op, int]]]] = {}  # by id(); valu
 
 
 def _ordinals(program: f.Program) -> list[tuple[f.Op, int]]:
-    """The ordinals of edges that a program reads, each with the line of its statement. Every call of a program asks."""
+    """Return the ordinals of edges that a program reads, each with the line of its statement. The result is cached."""
     known = _seen.get(id(program))
     if known is None:
         if len(_seen) >= _MOST_SEEN:

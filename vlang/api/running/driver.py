@@ -34,8 +34,8 @@ _LINES = 5  # the last lines of the output of a killed job that the error messag
 def driven(program: Program, call: Call) -> Ran:
     """Run a bound call on the ranks that its option `cluster` names.
 
-    Raises BindError if ranks cannot run the program or an option, and ClusterError if a rank was killed or if mpiexec
-    or Ray is missing. If a rank fails, raises the error of that rank.
+    Raises BindError if ranks do not support the program or an option. Raises ClusterError if a rank was killed, or if
+    mpiexec or Ray is missing. If a rank fails, raises the error of that rank.
     """
     options, graph = call.options, call.graph
     columns = columns_of(program.stages(call.precision).program, graph)
@@ -51,7 +51,7 @@ def driven(program: Program, call: Call) -> Ran:
 
 
 def _by_mpi(form: Form, options: Options, ranks: int) -> Form:
-    """Run a call on a number of ranks of mpiexec; returns the outcome in the form that `packed` makes."""
+    """Run a call on a number of ranks that mpiexec starts; return the outcome as converted by `packed`."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="vlang-job-")))
         command, environ = job_of(ranks, "vlang.cli.rank.rank_job", [str(folder)])
@@ -73,7 +73,8 @@ def _silent(_text: str) -> None:
 
 
 def _error(folder: Path, ended: Ended) -> VlangError:
-    """The error of a job that has failed: the error of a rank, or else an error that says that a rank was killed."""
+    """Return the error of a failed job: the error that a rank reported, or an error which says that a rank was killed.
+    """
     found = first_error(read_form(path)[0] for path in sorted(folder.glob("error-*.json")))
     if found is not None:
         return found

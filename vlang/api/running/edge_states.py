@@ -1,4 +1,4 @@
-"""Refuses runs of programs with edge states that keep them elsewhere than in the memory of one CPU."""
+"""Refuses runs that would keep edge states elsewhere than in the memory of one CPU."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def refuse(program: Program, options: Options, graph: Graph | None = None) -> No
 
 
 def _elsewhere(options: Options) -> str:
-    """What to change in the options of a run; "" if they suit edge states."""
+    """Return advice on which options of a run to change; "" if the options permit edge states."""
     if options.cluster is not None or here() is not None:
         return "run it on one machine: leave out cluster"
     if options.device not in ("cpu", "auto"):

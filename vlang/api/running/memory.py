@@ -1,4 +1,6 @@
-"""The memory budget of a run: how much memory the run needs, whether that fits, and the messages about it."""
+"""The memory budget of a run: computes the memory that the run needs, compares it with the budget, and reports the
+result.
+"""
 
 from __future__ import annotations
 
@@ -69,11 +71,11 @@ def check_need(need: Need, limit: int | None, name: str, graph: str, exact: bool
         exact: whether the counts of the graph are known exactly.
 
     Returns:
-        A sentence about the need, with "warning: " before it if the need may be too large; "" if there is no budget
-        and enough free memory.
+        A sentence about the needed memory; it begins with "warning: " if this may be too much. The result is "" if
+        there is no budget and enough memory is free.
 
     Raises:
-        OutOfMemory: the need is known exactly, and exceeds the budget or, without one, all memory.
+        OutOfMemory: the need is known exactly, and exceeds the budget or, without a budget, the whole memory.
     """
     text = f"{name} on {graph} needs {'' if exact else 'about '}{in_bytes(need.peak)} of memory ({need})"
     if limit is None:
@@ -120,7 +122,7 @@ def within_budget(
 def _of_rank(
     plan_for: Callable[[str], Plan], graph: Graph, transport: Transport, limit: int
 ) -> Iterator[tuple[str, ...]]:
-    """Does the same as `within_budget`, for a rank on a machine whose ranks share the budget `limit`."""
+    """Do the same as `within_budget` for a rank; all ranks of a machine share the budget `limit`."""
     from vlang.runtime.cluster.rank_memory import check_rank_need  # start-up
 
     with budget(check_rank_need(plan_for("numba"), graph, transport.size, transport.beside, limit)):
@@ -148,7 +150,7 @@ def _within(
 
 
 def _fitted(graph: Graph, plan: Plan, options: Options) -> bool:
-    """Whether the same call fitted into the free memory a moment ago.
+    """Return whether the same call fitted into the free memory in a check a moment ago.
 
     A call that fitted a moment ago still fits: the graph keeps its adjacencies, so the second call needs no more memory
     than the first.

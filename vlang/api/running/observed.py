@@ -1,4 +1,5 @@
-"""Observes a run as its options ask: a function called with every round, a display of progress, a trace file."""
+"""Observes a run according to its options: calls a function with every round, shows progress, and writes a trace file.
+"""
 
 from __future__ import annotations
 

@@ -28,15 +28,15 @@ __all__ = ["keys_read", "placed", "whole_lists"]
 
 
 def whole_lists(program: Program) -> int | None:
-    """The line of the first call that reads the neighbour lists of two vertices at once; None if there is none."""
+    """Return the line of the first call that reads the neighbour lists of two vertices; None if no call does this."""
     calls = [node for node in inside(program.stages().checked.file)
              if (isinstance(node, Call) and node.name == "common") or (isinstance(node, Domain) and node.ends)]
     return min((call.span.line for call in calls), default=None)
 
 
 def keys_read(program: Program) -> tuple[int, str] | None:
-    """The line and text of the first expression in a grouped gather that reads a field of the key; None if there is
-    none.
+    """Return the line and the text of the first expression that reads a field of the key of a grouped gather; None if
+    there is none.
     """
     for statement in statements(program.stages().program.body):
         for part in (part for expr in expressions(statement) for part in walk(expr)):
@@ -45,14 +45,17 @@ def keys_read(program: Program) -> tuple[int, str] | None:
     return None
 
 
-def placed(program: Program, plan_for: Callable[[str], Plan], graph: Graph, options: Options) -> Placement | None:
-    """Whether a run streams its edges or reads them into memory; None for a graph in memory.
+def placed(
+    program: Program, plan_for: Callable[[str], Plan], graph: Graph, options: Options, beside: int = 0
+) -> Placement | None:
+    """Return whether a run streams its edges or reads them into memory; None for a graph in memory.
 
     Args:
         program: the program.
-        plan_for: compiles its plan for "numba" or "cuda".
+        plan_for: compiles the plan of the program for "numba" or "cuda".
         graph: the graph, in memory or on disk.
         options: the options of the run.
+        beside: bytes of host memory that other runs on the CPU take at the same time.
 
     Raises:
         OutOfMemory: the budget is too small even to stream pages.
@@ -61,7 +64,7 @@ def placed(program: Program, plan_for: Callable[[str], Plan], graph: Graph, opti
     """
     line = whole_lists(program)
     try:
-        found = placement_of(plan_for, graph, options)
+        found = placement_of(plan_for, graph, options, beside)
     except OutOfMemory as error:
         if line is None or not error.in_memory:
             raise
@@ -96,7 +99,7 @@ def _of_lists(program: Program, line: int, graph: Graph, needed: int) -> BindErr
     """The error about a program whose edges must be in memory.
 
     Args:
-        needed: the bytes of memory that a run with all edges in memory needs.
+        needed: the number of bytes that a run needs if all edges are in memory.
     """
     return BindError(f"{program.name}, line {line}: `common` intersects the neighbours of two vertices, which may be "
                      f"in any pages of {graph.name}, so its edges cannot be streamed; with "

@@ -29,7 +29,7 @@ def refuse(program: Program, plan: Plan, options: Options) -> None:
 
 
 def refuse_early(program: Program, options: Options) -> None:
-    """Call `refuse` before the graph is read, as if the graph had all edge columns; do nothing for other devices."""
+    """For a run on GPUs, call `refuse` before the graph is read, as if the graph had all edge columns."""
     if options.device != ALL_GPUS and len(device_names(options.device)) == 1:
         return
     columns = frozenset(edge.name for edge in program.edges)

@@ -47,15 +47,15 @@ def refuse_early(program: Program, options: Options) -> None:
 
 
 def starts_ranks(options: Options) -> bool:
-    """Whether a run itself starts the ranks of its option `cluster`: always with Ray; with MPI, unless this process is
-    already part of an MPI job.
+    """Return whether a run itself starts the ranks of its option `cluster`. A run with Ray always starts its ranks; a
+    run with MPI starts its ranks only if this process is not part of an MPI job.
     """
     return is_ray(options.cluster) or (isinstance(options.cluster, int) and not launched_ranks())
 
 
 def explained_ranks(cluster: int | str) -> int:
-    """The number of ranks that the option `cluster` names. Raises BindError if only a job or a Ray cluster knows the
-    number of ranks.
+    """The number of ranks that the option `cluster` names. Raises BindError if the number of ranks depends on a job or
+    a Ray cluster.
     """
     found = cluster if isinstance(cluster, int) else ray_address(cluster).ranks if is_ray(cluster) else None
     if found is None:
@@ -77,7 +77,8 @@ def as_mpi_rank(call: Call, run: Callable[[], Result]) -> Result:
 
 
 def rank_keeper(machine: Any, folder: StateFolder | None) -> Callable[..., Keeper]:
-    """Return `RankKeeper` with the arguments already bound that describe the rank of this thread.
+    """Return `RankKeeper` as a partial function, in which the arguments that describe the rank of this thread are
+    bound.
 
     Args:
         machine: the `ClusterMachine` or `RankGpuMachine` of the rank.

@@ -19,7 +19,7 @@ __all__ = ["planned"]
 
 def planned(program: f.Program, facts: Facts, columns: frozenset[str], given: frozenset[str], target: str,
             without: frozenset[str], renumbered: bool, sizes: Sizes) -> Plan:
-    """The plan of a program in IR form, from its facts; other arguments as for `Program.plan`."""
+    """Return the plan of a program in IR form with its facts; other arguments as for `Program.plan`."""
     from vlang.emit.emitter import emit  # start-up
     from vlang.emit.requires import contract_stages  # start-up
 

@@ -68,7 +68,7 @@ class _Lines:
 
 
 class _Terminal:
-    """A line on a terminal with a spinner, the text, a bar if the fraction is known, and the time since the start."""
+    """A line on a terminal with a spinner, the text, the time since the start and, if the fraction is known, a bar."""
 
     live = True
 
@@ -118,7 +118,7 @@ def _printable(text: str) -> str:
 
 
 def _in_notebook() -> bool:
-    """Whether this process is the kernel of a notebook."""
+    """Return whether this process is the kernel of a notebook."""
     module = sys.modules.get("IPython")
     shell = None if module is None else module.get_ipython()
     return type(shell).__name__ == "ZMQInteractiveShell"
@@ -146,7 +146,7 @@ class _Loop:
         round: the number of the last round.
         bound: the maximum number of rounds, or None.
         edges: the edges traversed.
-        gaps: the last values of (round, value that `until` compares with a tolerance).
+        gaps: the last pairs of a round and the value that `until` compares with a tolerance.
         tolerance: the tolerance.
     """
 
@@ -161,7 +161,7 @@ class _Loop:
     tolerance: float = 0.0
 
     def rounds_left(self) -> float | None:
-        """An estimate of the number of rounds to come, by the bound and the rate of convergence; None if unknown."""
+        """Estimate the number of remaining rounds from the bound and the rate of convergence; None if it is unknown."""
         found = [] if self.bound is None else [float(self.bound - self.round)]
         if len(self.gaps) > 1:
             (begin, before), (end, now) = self.gaps[0], self.gaps[-1]
@@ -307,7 +307,7 @@ class Progress:
             yield f"{loop.gaps[-1][1]:.3g} of tolerance {loop.tolerance:.3g}"
 
     def _left(self, step: _Step, now: float) -> float | None:
-        """An estimate of the seconds to come; None if it is not known."""
+        """Estimate the remaining seconds; None if they are not known."""
         if step.fraction:
             return (now - step.begin) * (1 - step.fraction) / step.fraction
         loop = self._loop

@@ -34,8 +34,8 @@ class Ran:
     Attributes:
         plan: the plan that was run.
         outcome: the values and the history.
-        device, reason: the device of the run, and why it was chosen.
-        before, after: warnings, which the result lists before and after the warnings about inputs.
+        device, reason: the device of the run, and the reason for this choice.
+        before, after: the warnings that the result lists before, and after, the warnings about inputs.
         resumed, remembered, notes, placement, read_bytes: see `Result`.
         streamed: the pages that were streamed to a GPU, by adjacency direction.
     """
@@ -68,7 +68,9 @@ def packed(ran: Ran) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 
 def unpacked(plan: Plan, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Ran:
-    """The run that `packed` has converted to `about` and `arrays`. Raises ValueError for another program's history."""
+    """The run that `packed` has converted to `about` and `arrays`. Raises ValueError if the history belongs to another
+    program.
+    """
     values = Values({name.partition(":")[2]: array for name, array in arrays.items() if name.startswith("field:")},
                     about["globals"])
     kept = {name.partition(":")[2]: array for name, array in arrays.items() if name.startswith("kept:")}

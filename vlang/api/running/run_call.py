@@ -116,7 +116,7 @@ def warnings_after(program: Program, call: Call, outcome: Outcome, integers: boo
         program: the program.
         call: the bound call.
         outcome: the outcome of the run.
-        integers: whether to look for integers, too.
+        integers: whether to report integers as well.
 
     Raises RangeError if the outputs do not show an overflow of floats.
     """
@@ -150,7 +150,9 @@ def result_of_run(program: Program, call: Call, ran: Ran) -> Result:
 
 
 def _remembered(plan: Plan, graph: Graph) -> str:
-    """A sentence for the result if the graph has cached the numbers of common neighbours that a run uses; else ""."""
+    """Return a sentence which says that the run used cached numbers of common neighbours; "" if the graph has no such
+    cache.
+    """
     kinds = {stage.domain for stage in plan.stages if (COMMON, "u32") in stage.columns}
     if not kinds or not all(kind is not None and graph.holds(kind, COMMON) for kind in kinds):
         return ""
@@ -158,7 +160,9 @@ def _remembered(plan: Plan, graph: Graph) -> str:
 
 
 def renumbered(graph: Graph, options: Options) -> bool:
-    """Whether vertices are stored in another order than by id, in the graph or because the run has several parts."""
+    """Return whether vertices are stored in another order than by id, because of the graph or because the run has
+    several parts.
+    """
     return graph.order is not None or here() is not None or len(device_names(options.device)) > 1
 
 
@@ -175,7 +179,7 @@ def _folder_of(options: Options) -> AbstractContextManager[StateFolder | None]:
 
 
 def _placed(program: Program, plan_for: Callable[[str], Plan], call: Call) -> Placement | None:
-    """Whether the run streams the edges of a graph on disk; None for a graph in memory."""
+    """Return whether the run streams the edges of a graph on disk; None for a graph in memory."""
     if call.graph.stored is None or here() is not None or len(device_names(call.options.device)) > 1:
         return None
     from vlang.api.running.on_disk import placed  # start-up
@@ -251,7 +255,9 @@ def _noted(call: Call, program: f.Program) -> Mapping[str, Any]:
 
 
 def _again(call: Call, program: f.Program, watch: Watch) -> Outcome:
-    """Run another version of the program with the arguments of a call, in plain supersteps and within the budget."""
+    """Run another version of the program with the arguments of the call, in plain supersteps and within the memory
+    budget.
+    """
     graph, arrays, facts = call.graph, {**call.fields, **call.old}, analyse(program)
     columns, given, sizes = columns_of(program, graph), frozenset(arrays), sizes_of(graph.n, graph.m)
     options = replace(call.options, target=None, schedule="auto", asynchronous=False, chaos=None,

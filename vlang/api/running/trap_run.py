@@ -44,7 +44,7 @@ def trap_run(program: f.Program, given: frozenset[str], graph: Graph, run: Calla
 def _refuse_sums(program: f.Program, graph: Graph) -> None:
     """Raise BindError if the program reads `weight(a, b)` of a field with infinite values.
 
-    The value `weight(a, b)` is a sum over edges. If one of its terms is infinite, a test of the sum cannot distinguish
+    The value `weight(a, b)` is a sum over edges. If a term of the sum is infinite, a test of the sum cannot distinguish
     this from an overflow.
     """
     for statement in statements(program.body):
@@ -55,7 +55,9 @@ def _refuse_sums(program: f.Program, graph: Graph) -> None:
 
 
 def _order(sites: tuple[Site, ...], number: int, vertex: int) -> tuple[int, bool, int, int]:
-    """A sort key for failures: by statement; within a statement, vertices come before a graph-level value."""
+    """Return a sort key for failures. Failures are sorted by statement; within a statement, vertices come before a
+    graph-level value.
+    """
     return sites[number - 1].statement, vertex < 0, vertex, number
 
 

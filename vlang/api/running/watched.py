@@ -23,9 +23,9 @@ _PART = 1 << 16  # values that are tested at a time, so that temporary arrays ar
 
 
 def watched(program: Program, call: Call) -> tuple[Watch, Risky]:
-    """The values that a call tests for infinities, and the operations that may overflow in it.
+    """Return the values that a call tests for infinities, and the operations that may overflow in the call.
 
-    A run that continues from other values than its inputs tests all values that depend on such operations.
+    A run that continues from an earlier state tests all values that depend on such operations.
     """
     stages = program.stages(call.precision)
     if not stages.watch.infinities or call.starts:
@@ -43,7 +43,8 @@ def watched(program: Program, call: Call) -> tuple[Watch, Risky]:
 
 
 def _inputs(program: Program, call: Call) -> dict[str, float]:
-    """Upper bounds, by name, of the absolute values of edge fields, parameters and given fields: powers of two."""
+    """Return upper bounds (powers of two) on the absolute values of edge fields, parameters and given fields, by name.
+    """
     ir, graph = program.stages(call.precision).program, call.graph
     found = {decl.name: _size(*graph.column_range(decl.name)) for decl in ir.edges if decl.name in graph.columns}
     for param in ir.params:
@@ -56,13 +57,13 @@ def _inputs(program: Program, call: Call) -> dict[str, float]:
 
 
 def _size(low: float, high: float) -> float:
-    """A power of two that is larger than all values in a range; infinite if no float is."""
+    """Return a power of two that is larger than all values in a range; infinity if no float is that large."""
     most = max(abs(float(low)), abs(float(high)))
     return float(2.0 ** math.frexp(most)[1]) if most < 2.0**1023 else math.inf
 
 
 def _largest(array: Any) -> float:
-    """A power of two that is larger than the finite values of a field; infinite if the field is on a device."""
+    """Return a power of two that is larger than all finite values of a field; infinity if the field is on a device."""
     if not isinstance(array, np.ndarray) or array.dtype.kind != "f":
         return math.inf
     least = most = 0.0

@@ -35,7 +35,7 @@ def _plain(name: str) -> str:
 
 
 def _is_vertex(node: t.Expr, at: Sight) -> bool:
-    """Whether an expression is `self` or a name of a vertex."""
+    """Return whether an expression is `self` or a name of a vertex."""
     if isinstance(node, t.Self):
         return True
     symbol = at.scope.find(node.name) if isinstance(node, t.Name) else None
@@ -56,7 +56,7 @@ def _only_edge(at: Sight) -> str:
 
 
 def foreign_call(run: Run, node: t.Call, at: Sight) -> bool:
-    """Whether a call is of another language. A call in the notation of another language is reported (V101)."""
+    """Return whether a call is of another language. A call in the notation of another language is reported (V101)."""
     for rule in (_choice, _literal, _number, _column_of, _identity, _fold, _adjacent, _layer, _best, _sets,
                  *MORE_RULES):
         advice = rule(run, node, at)
@@ -96,7 +96,8 @@ def _literal(run: Run, node: t.Call, at: Sight) -> Advice | None:
 
 
 def _number(run: Run, node: t.Call, at: Sight) -> Advice | None:
-    """Return the advice on a function by which other systems read the size of the graph or the superstep number."""
+    """Return the advice on functions of other systems that read the size of the graph or the number of the superstep.
+    """
     new = _COUNTS.get(_plain(node.name))
     if new is None or (node.args and not (len(node.args) == 1 and isinstance(node.args[0], t.Name)
                                           and node.args[0].name in ("G", "g", "graph"))):
@@ -180,7 +181,8 @@ def _layer(run: Run, node: t.Call, at: Sight) -> Advice | None:
 
 
 def _best(run: Run, node: t.Call, at: Sight) -> Advice | None:
-    """Return the advice on `argmax(x)` of a field, which other systems use for the vertex with the largest value."""
+    """Return the advice on `argmax(x)` of a field, which other systems use to find the vertex with the largest value.
+    """
     if node.name not in ("argmax", "argmin", "idxmax", "idxmin") or len(node.args) != 1 or at.inside is not None:
         return None
     name = node.args[0].name if isinstance(node.args[0], t.Name) else ""
@@ -222,8 +224,8 @@ def _owner_of_set(run: Run, side: t.Expr) -> str:
 
 
 def foreign_index(run: Run, node: t.Index, at: Sight) -> bool:
-    """Whether an index is the notation of another language for a field. An index in the notation of another language is
-    reported (V106).
+    """Return whether an index is the notation of another language for a field. An index in the notation of another
+    language is reported (V106).
     """
     base: t.Expr = node
     indices: list[t.Expr] = []
@@ -243,8 +245,8 @@ def foreign_index(run: Run, node: t.Index, at: Sight) -> bool:
 
 
 def _named(run: Run, base: t.Expr, name: str, at: Sight) -> str | None:
-    """The text to write for `u["x"]`, `G[u][v]["w"]` or `vertices["x"]`; "" if there is no counterpart, None for other
-    expressions.
+    """Return the text to write for `u["x"]`, `G[u][v]["w"]` or `vertices["x"]`. The result is "" if vlang has no
+    counterpart, and None for other expressions.
     """
     symbol = at.scope.find(name)
     known = name in _DEGREES.values() if symbol is None else symbol.kind in ("field", "edge")
@@ -272,7 +274,7 @@ def _at_vertex(run: Run, base: t.Expr, indices: list[t.Expr], at: Sight) -> str 
 
 
 def foreign_column(run: Run, node: t.Member, at: Sight) -> bool:
-    """Whether a member is the notation of another language: `edge.weight`, or `x.nvals` of a field."""
+    """Return whether a member is the notation of another language: `edge.weight`, or `x.nvals` of a field."""
     if not isinstance(node.value, t.Name):
         return False
     owner, symbol = at.scope.find(node.value.name), at.scope.find(node.name)
@@ -313,7 +315,7 @@ def _end_of_triplet(run: Run, node: t.Member, at: Sight) -> bool:
 
 
 def foreign_product(run: Run, node: t.Binary, at: Sight) -> bool:
-    """Whether `A @ x` or `A.T @ x` uses the graph as a matrix. A product with the graph is reported (V101)."""
+    """Return whether `A @ x` or `A.T @ x` uses the graph as a matrix. A product with the graph is reported (V101)."""
     left, right = node.left, node.right
     turned = isinstance(left, t.Member) and left.name == "T"
     matrix = left.value if isinstance(left, t.Member) and turned else left
@@ -336,8 +338,8 @@ def foreign_product(run: Run, node: t.Binary, at: Sight) -> bool:
 
 
 def foreign_vertices(run: Run, item: t.ForVertices) -> bool:
-    """Whether a loop is over all vertices under a name of other languages. A loop in the notation of another language
-    is reported (V101).
+    """Return whether a loop ranges over all vertices by a name that other languages use for them. A loop in the
+    notation of another language is reported (V101).
     """
     if item.set_name not in ("V", "nodes", "verts", "all_vertices", "G", "graph"):
         return False
@@ -350,7 +352,7 @@ def foreign_vertices(run: Run, item: t.ForVertices) -> bool:
 
 
 def foreign_messages(run: Run, item: t.ForVertices) -> bool:
-    """Whether a loop is over received messages. A loop over messages is reported (V101)."""
+    """Return whether a loop is over received messages. A loop over messages is reported (V101)."""
     if item.set_name not in ("messages", "msgs", "inbox", "mailbox", "received"):
         return False
     write: tuple[str, ...] = ()

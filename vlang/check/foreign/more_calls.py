@@ -1,4 +1,4 @@
-"""Advice on functions of SQL, GraphX, igraph and PyTorch that the language has no function for."""
+"""Advice on functions of SQL, GraphX, igraph and PyTorch for which the language has no function."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _strength(run: Run, node: t.Call, at: Sight) -> Advice | None:
 
 
 def _softmax(run: Run, node: t.Call, at: Sight) -> Advice | None:
-    """Return the advice on `softmax(e)` inside a gather: a second gather has the sum by which it divides."""
+    """Return the advice on `softmax(e)` inside a gather: an earlier gather computes the sum that is the divisor."""
     if node.name not in ("softmax", "edge_softmax", "log_softmax") or len(node.args) != 1:
         return None
     help_, item = "each part is divided by the sum over the edges:", at.item

@@ -1,1 +1,3 @@
-"""Tests whether a declared reduction is associative and commutative with its identity: by proofs, else by samples."""
+"""Tests by proofs or samples whether a declared reduction is associative and commutative, and has the declared
+identity.
+"""

@@ -40,7 +40,7 @@ class Interval:
     open_high: bool = False
 
     def holds(self, value: float) -> bool:
-        """Whether a number lies in the interval."""
+        """Return whether a number lies in the interval."""
         above = value > self.low if self.open_low else value >= self.low
         return above and (value < self.high if self.open_high else value <= self.high)
 
@@ -61,7 +61,7 @@ EVERYTHING = Interval()
 
 
 def _contracts(run: Run) -> dict[Symbol, Interval]:
-    """The intervals to which `require` statements restrict single names."""
+    """Return, for each name that a `require` statement restricts, the interval of its allowed values."""
     found: dict[Symbol, Interval] = {}
     todo = [item.cond for item in run.file.items if isinstance(item, t.Contract)]
     while todo:
@@ -161,7 +161,7 @@ def parameter_values(run: Run) -> list[dict[str, NDArray[Any]]]:
 
 
 def _choices(type_: Scalar, default: t.Expr | None, interval: Interval) -> list[NDArray[Any]]:
-    """Values to try for a parameter, its default first."""
+    """Return values to try for a parameter, beginning with its default."""
     if type_ == BOOL:
         first = isinstance(default, t.Literal) and default.value is True
         return [np.asarray(first), np.asarray(not first)]
@@ -177,5 +177,5 @@ def _choices(type_: Scalar, default: t.Expr | None, interval: Interval) -> list[
 
 
 def _diagonal(ranges: list[range]) -> Iterator[tuple[int, ...]]:
-    """All combinations of one number from each range, in order of distance from the first combination."""
+    """Yield all combinations of one number from each range, sorted by their distance from the first combination."""
     return iter(sorted(itertools.product(*ranges), key=lambda places: (sum(places), places)))

@@ -63,7 +63,7 @@ def stored(values: Sequence[Any], type_: Scalar) -> Array:
 def converted(value: Operand, type_: Type) -> Operand:
     """Convert a value to `type_`; infinite floats become infinite integers.
 
-    Evaluation uses signed integers only. The largest unsigned 64-bit integer becomes the largest signed one, which
+    Evaluation uses signed integers only. The largest unsigned 64-bit integer becomes the largest signed integer, which
     stands for `inf`. All other literals of more than 63 bits become the largest signed integer less 1.
     """
     if isinstance(type_, Tuple):
@@ -107,7 +107,7 @@ class Evaluator:
     Attributes:
         run: the running check.
         given: the values of the parameters that the expressions read.
-        left: bool[n], the operands for which an integer has overflowed 64 bits since the last call of `within`.
+        left: bool[n], true for operands for which an integer has overflowed 64 bits since the last call of `within`.
     """
 
     def __init__(self, run: Run, given: dict[str, Array]) -> None:
@@ -117,7 +117,9 @@ class Evaluator:
         self._wraps = False
 
     def within(self, wrong: Array) -> Array:
-        """`wrong` (bool[n]) without the operands for which an integer has overflowed 64 bits since the last call."""
+        """Return `wrong` (bool[n]), with false for operands for which an integer has overflowed 64 bits since the last
+        call.
+        """
         left, self.left = self.left, np.asarray(False)
         return np.asarray(wrong & ~left)
 
@@ -174,7 +176,7 @@ class Evaluator:
         return type_
 
     def _alike(self, type_: Type | None, value: Operand) -> Operand:
-        """An operand converted to the numeric type of its comparison; in a comparison of integers, `inf` becomes an
+        """Convert an operand to the numeric type of a comparison; in a comparison of integers, `inf` becomes an
         integer.
         """
         scalar = None if type_ is None else concrete(type_, self.run.precision)
@@ -311,7 +313,8 @@ def _absorbed(op: str, left: Array, right: Array, result: Array) -> Array:
 
 
 def _lexicographic(left: tuple[Array, ...], right: tuple[Array, ...]) -> tuple[Array, Array]:
-    """For each element, whether left comes before right, and whether they are equal."""
+    """Return two bool arrays: whether each element of left comes before that of right, and whether the two are equal.
+    """
     less: Array = np.asarray(False)
     equal: Array = np.asarray(True)
     for x, y in zip(left, right, strict=True):

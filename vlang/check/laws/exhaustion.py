@@ -18,7 +18,7 @@ Places = NDArray[Any]
 
 
 def at(values: Operand, places: Places) -> Operand:
-    """Return the values at some places. A scalar is the value at every place."""
+    """Return the values at some places of an array; a scalar has the same value at every place."""
     if isinstance(values, tuple):
         return tuple(part if part.ndim == 0 else part[places] for part in values)
     return values if values.ndim == 0 else values[places]
@@ -33,7 +33,7 @@ def broken_triples(
 
     Args:
         join: f.
-        differ: whether two results differ, for each element of the arrays.
+        differ: returns for each element of two arrays of results whether they differ.
         values: all n values of the operands.
         n: the number of values, at most 256.
 
@@ -60,10 +60,10 @@ def broken_triples(
 
 
 class _Table:
-    """Results of f for all pairs of a distinct value of f (d of them) and an operand (n of them), row by row.
+    """The results of f for all pairs of one of the d distinct values of f and one of the n operands, row by row.
 
     Attributes:
-        results: f(d, c) in d rows of n if `outer_first`, otherwise f(a, d) in n rows of d.
+        results: f(d, c) in d rows of n values if `outer_first`, otherwise f(a, d) in n rows of d values.
         unknown: bool, whether a result is unknown.
     """
 
@@ -76,7 +76,9 @@ class _Table:
 
 
 def _distinct(values: Operand, count: int) -> tuple[Places, Places]:
-    """Return the first place of each distinct value, and for each value the number of the equal distinct value."""
+    """Return the first place of each distinct value, and for each value the number of the distinct value that it
+    equals.
+    """
     parts = values if isinstance(values, tuple) else (values,)
     columns = np.stack([np.broadcast_to(part, (count,)).astype(np.int64) for part in parts])
     _, first, code = np.unique(columns, axis=1, return_index=True, return_inverse=True)

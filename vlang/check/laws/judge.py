@@ -1,8 +1,8 @@
 """Judges whether a declared reduction is a commutative monoid with its identity (V301; language.md section 12).
 
-These methods are tried in order: the form of the body; all operands, if they are few; special operands; z3, if it is
-installed; random operands. A refutation reports the smallest counterexample: small numbers come before large numbers,
-and positive numbers before negative numbers.
+The following methods are tried in order: the form of the body, all operands (if there are few), special operands, z3
+(if installed), and random operands. A refutation reports the smallest counterexample: small numbers come before large
+numbers, and positive numbers before negative numbers.
 """
 
 from __future__ import annotations
@@ -64,7 +64,9 @@ def judge_reduction(run: Run, node: t.Reduction, symbol: Symbol) -> Laws | None:
 
 
 def _solved(run: Run, node: t.Reduction, trial: _Trial) -> tuple[Found, _Broken | None]:
-    """Return z3's answer, and the law that its counterexample breaks; None if evaluation does not confirm it."""
+    """Return z3's answer, and the law that z3's counterexample breaks; None if evaluation does not confirm the
+    counterexample.
+    """
     if not installed():
         return Found(), None
     found = solve(run, node, trial.type, trial.domain, parameter_domains(run))
@@ -79,7 +81,7 @@ def _all_idempotent(operators: set[str] | None) -> bool:
 
 
 def _structure(body: t.Expr, left: str, right: str, index: int | None = None) -> set[str] | None:
-    """The operators of a body whose form makes it associative and commutative; None for any other body."""
+    """Return the operators of a body that is associative and commutative by its form; None for any other body."""
     if isinstance(body, t.TupleExpr) and index is None:
         parts = [_structure(part, left, right, i) for i, part in enumerate(body.items)]
         known = [p for p in parts if p is not None]
@@ -135,18 +137,18 @@ class _Trial:
 
     @property
     def tried(self) -> int:
-        """The number of triples of operands that are tried with each combination of parameter values."""
+        """The number of triples of operands that are tried for each combination of parameter values."""
         return sum(max(np.size(part) for part in (op if isinstance(op, tuple) else (op,)))
                    for op, _, _ in (*self.special_rows, *self.random))
 
     def with_parameters(self, given: dict[str, Array]) -> _Trial:
-        """These tests with other values of the parameters."""
+        """Return a trial that does the same tests with other values of the parameters."""
         other = copy.copy(self)
         other.evaluators = [Evaluator(self.run, given)]
         return other
 
     def operands(self, triple: tuple[Any, ...]) -> Pool:
-        """A pool of one triple of operands, each a number or a tuple of numbers."""
+        """Return a pool of one triple of operands. Each operand is a number or a tuple of numbers."""
         rows = [x if isinstance(x, tuple) else (x,) for x in triple]
         return self._operands([[stored([value], s) for value, s in zip(row, self._scalars(), strict=True)]
                                for row in rows])
@@ -184,7 +186,7 @@ class _Trial:
         return None
 
     def idempotent(self) -> bool:
-        """Whether f(a, a) = a for all operands that were tried."""
+        """Return whether f(a, a) = a for all operands that were tried."""
         return all(not np.any(e.within(_differ(self._f(e, a, a), a))) for e in self.evaluators
                    for (a, _, _) in (*self.special_rows, *self.random))
 
@@ -211,7 +213,7 @@ class _Trial:
         return None
 
     def _all_associative(self, evaluator: Evaluator, pools: Sequence[Pool]) -> _Broken | None:
-        """Test all triples of the values of a small type; there are too many triples for a pool."""
+        """Test all triples of the values of a small type. There are too many triples for a pool of operands."""
         def join(left: Operand, right: Operand) -> tuple[Operand, Array]:
             return self._f(evaluator, left, right), ~evaluator.within(np.asarray(True))
 
@@ -249,7 +251,9 @@ class _Trial:
     # ------------------------------------------------------------- operands
 
     def _pools(self) -> tuple[list[Pool], list[Pool]]:
-        """Pools of special triples of operands (all pairs of the values of a small type), and of random triples."""
+        """Yield pools of special triples of operands (all pairs of values for a small type), and pools of random
+        triples.
+        """
         scalars = self._scalars()
         if self.exhaustive:
             values = [all_values(s, d) for s, d in zip(scalars, self.domain, strict=True)]
@@ -289,7 +293,7 @@ class _Trial:
         return parts if isinstance(self.type, Tuple) else parts[0]
 
     def _drawn(self, special: list[list[Any]], rng: np.random.Generator) -> Pool:
-        """Random triples of special values, for types with too many triples to try them all."""
+        """Return random triples of special values, for types with too many triples to try all triples."""
         columns = [[rng.choice(stored(values, s), 100_000)
                     for values, s in zip(special, self._scalars(), strict=True)] for _ in range(3)]
         return self._operands(columns)
@@ -303,7 +307,7 @@ class _Trial:
 
 
 def _differ(left: Operand, right: Operand, undefined: bool = False) -> Array:
-    """Whether two results differ by more than rounding, for each element of the arrays.
+    """Return for each element of two arrays of results whether they differ by more than rounding.
 
     If `undefined`, NaN differs from every value; otherwise NaN counts as equal to every value.
     """
@@ -322,7 +326,7 @@ def _differ(left: Operand, right: Operand, undefined: bool = False) -> Array:
 
 
 def _smallest(wrong: Array, operands: tuple[Operand, ...]) -> tuple[Operand, ...] | None:
-    """The operands with `wrong` set whose sum of absolute values is smallest; ties are broken operand by operand."""
+    """Return the wrong operands with the smallest sum of absolute values; ties are broken operand by operand."""
     size = max(np.size(part) for op in operands for part in (op if isinstance(op, tuple) else (op,)))
     places = np.flatnonzero(np.broadcast_to(wrong, (size,)))
     if not len(places):

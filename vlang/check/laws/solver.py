@@ -2,8 +2,8 @@
 
 A proof holds for all operands that the contracts allow, and for all finite values of the parameters. A proof leaves out
 operands for which an integer overflows 64 bits, since a run with such an overflow ends with an error. The caller must
-confirm a counterexample, since it may depend on a value that the formulas leave undetermined, such as a quotient by
-zero.
+confirm a counterexample. A counterexample may depend on a value that the formulas leave undetermined, such as a
+quotient by zero.
 """
 
 from __future__ import annotations
@@ -123,7 +123,9 @@ class _Query:
         return verdict, self._smallest(solver, count)
 
     def _smallest(self, solver: Any, count: int) -> Any:
-        """A model whose first `count` operands are whole numbers, as small as the time limit allows; else any model."""
+        """Return a model in which the first `count` operands are small whole numbers, as small as the time limit
+        allows. If none is found, return any model.
+        """
         values = (*self.operands[:count], *self.given.values())
         best, ends = solver.model(), time.monotonic() + _MILLISECONDS / 1000
         solver.set("timeout", _MILLISECONDS // 4)
@@ -331,5 +333,5 @@ class _Translator:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether a value is the number of a literal, and not yet a formula."""
+    """Return whether a value is the number of a literal, and not yet a formula."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -1,4 +1,4 @@
-"""Values as formulas of z3, for proofs about declared reductions (see vlang.check.laws.solver).
+"""Values as z3 formulas, for proofs about declared reductions (see vlang.check.laws.solver).
 
 Laws are about real numbers, so a float is a real number, one of two infinities, or undefined (NaN). There is one zero,
 and the result of a division by zero is left undetermined. Integers are exact; the largest and smallest 64-bit integers
@@ -29,7 +29,7 @@ class Untranslatable(Exception):
 
 
 def installed() -> bool:
-    """Whether z3 is installed (extra `smt`)."""
+    """Return whether z3 is installed (extra `smt`)."""
     return importlib.util.find_spec("z3") is not None
 
 
@@ -221,13 +221,13 @@ class Terms:
                         self.all(self.finite(a), self.finite(b), a.value == b.value))
 
     def finite(self, a: Real | Whole) -> Formula:
-        """Whether a value is neither infinite nor NaN."""
+        """Return whether a value is neither infinite nor NaN."""
         if isinstance(a, Real):
             return self.not_(self.any(a.up, a.down, a.nan))
         return self.all(a.value != I64.highest, a.value != I64.lowest)
 
     def differ(self, a: Any, b: Any, undefined: bool) -> Formula:
-        """Whether two results differ.
+        """Return whether two results differ.
 
         If `undefined`, NaN differs from every value; otherwise NaN counts as equal to every value.
         """

@@ -1,1 +1,1 @@
-"""Checks of particular kinds of reductions."""
+"""Checks for special kinds of reductions."""

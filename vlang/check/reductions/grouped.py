@@ -1,7 +1,8 @@
-"""Checks reductions inside a gather, over groups of its edges and over common neighbours (language.md, section 5).
+"""Checks reductions inside a gather: over groups of edges, and over common neighbours (language.md, section 5).
 
-Grouped gathers are `R(E for u -- self if P by c = K if G)`, and `mode` with weights. Reductions over common neighbours
-are `R(e for w in common(self, u))`, in which `weight(u, w)` is an edge field between two vertices.
+Grouped gathers have the form `R(E for u -- self if P by c = K if G)`, or are a `mode` with weights. Reductions over
+common neighbours have the form `R(e for w in common(self, u))`. In e, `weight(u, w)` is an edge field between two
+vertices.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def group_parts(x: Expressions, node: t.Reduce, group: t.Grouping, edge: Sight, 
 
 
 def _groups(type_: Type) -> bool:
-    """Whether values of a type can be keys."""
+    """Return whether values of a type can be keys."""
     return isinstance(type_, Scalar) and (type_.integral or type_ in (BOOL, VERTEX, CATEGORY) or type_.kind == "time")
 
 
@@ -117,7 +118,7 @@ def weighed(x: Expressions, node: t.Reduce, edge: Sight) -> None:
 
 
 def _without_weight(text: str, node: t.Reduce, edits: list[tuple[t.Span, str]]) -> str:
-    """Return the text of a reduction to which edits have been applied, without its weight."""
+    """Return the text of a reduction after edits, without the weight of the reduction."""
     assert node.weight is not None
     begin = text.rindex(",", node.body.span.end, node.weight.span.start)
     span = t.Span(begin, node.weight.span.end, node.weight.span.line, 1)
@@ -165,7 +166,8 @@ def of_pair(x: Expressions, node: t.Reduce, at: Sight) -> Sight | None:
 
 
 def _of_ends(x: Expressions, node: t.Reduce, at: Sight) -> bool:
-    """Whether the vertices of `common` are `self` and the neighbour of the reduction around it, in either order."""
+    """Return whether the vertices of `common` are `self` and the neighbour of the enclosing reduction, in either order.
+    """
     names = [end for end in node.domain.ends if isinstance(end, t.Name)]
     selves = [end for end in node.domain.ends if isinstance(end, t.Self)]
     if len(names) != 1 or len(selves) != 1:
@@ -175,13 +177,14 @@ def _of_ends(x: Expressions, node: t.Reduce, at: Sight) -> bool:
 
 
 def _whole(x: Expressions, node: t.Reduce) -> bool:
-    """Whether a reduction needs all contributions at once."""
+    """Return whether a reduction needs all contributions of a vertex at the same time."""
     rule, symbol = REDUCTIONS.get(node.name), x.run.root.find(node.name)
     return rule is not None and rule.holistic and (symbol is None or symbol.kind != "reduction")
 
 
 def are_ends(node: t.Call, at: Sight) -> bool:
-    """Whether the arguments of a call are two of `self`, the neighbour and the common neighbour, inside a reduction."""
+    """Return whether a call inside a reduction has two arguments among `self`, the neighbour and the common neighbour.
+    """
     known = {"self", *(s.name for s in at.scope.visible() if s.kind == "neighbour")}
     names = {"self" if isinstance(arg, t.Self) else arg.name if isinstance(arg, t.Name) else "" for arg in node.args}
     return at.inside == "edges" and at.grouping is None and len(node.args) == len(names) == 2 and names <= known

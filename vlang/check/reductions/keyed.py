@@ -33,7 +33,7 @@ def edge_key(x: Expressions, node: t.EdgeKey, at: Sight) -> Value:
 
 
 def misplaced_edge(x: Expressions, node: t.Call) -> bool:
-    """Report `edge` among the arguments of a call, except as a key of `random`. Returns whether a misplaced `edge` was
+    """Report an argument `edge` of a call, except as a key of `random`. Returns whether a misplaced `edge` was
     reported.
     """
     symbol = x.run.root.find(node.name)
@@ -48,13 +48,13 @@ def misplaced_edge(x: Expressions, node: t.Call) -> bool:
 
 
 def picks(run: Run, node: t.Reduce) -> bool:
-    """Whether a reduction is the `pick` of the language, and not a reduction that the program declares."""
+    """Return whether a reduction is the built-in `pick`, and not a declared reduction of that name."""
     symbol = run.root.find(PICK)
     return node.name == PICK and (symbol is None or symbol.kind not in ("reduction", "function"))
 
 
 def picked(x: Expressions, node: t.Reduce, edge: Sight, body: Type | None) -> Type | None:
-    """The type of `pick(e for D if c, seed, key, ..., weight = w, default = d)`; None after a message.
+    """Return the type of `pick(e for D if c, seed, key, ..., weight = w, default = d)`; None if a problem was reported.
 
     Args:
         x: the checker of expressions.
@@ -93,7 +93,7 @@ def picked(x: Expressions, node: t.Reduce, edge: Sight, body: Type | None) -> Ty
 
 
 def _keys(x: Expressions, node: t.Reduce, edge: Sight) -> bool:
-    """Whether the seed and the keys of a `pick` are right: integers and vertices that are the same for all edges."""
+    """Return whether the seed and the keys of a `pick` are integers or vertices that are the same for all edges."""
     if not node.keys:
         after = node.cond or node.domain
         end = t.Span(after.span.end, after.span.end, after.span.line, after.span.column)
@@ -119,7 +119,7 @@ def _keys(x: Expressions, node: t.Reduce, edge: Sight) -> bool:
 
 
 def unkeyed(x: Expressions, node: t.Reduce) -> None:
-    """Report the keys of a reduction other than `pick`."""
+    """Report keys in a reduction other than `pick`."""
     symbol = x.run.root.find(node.name)
     if not node.keys or (node.name not in REDUCTIONS and (symbol is None or symbol.kind != "reduction")):
         return

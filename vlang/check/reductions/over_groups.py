@@ -15,7 +15,7 @@ __all__ = ["compared_with_own", "grouped_vertices", "no_pointer"]
 
 
 def grouped_vertices(run: Run, node: t.Reduce, group: t.Grouping, item: t.Node) -> None:
-    """Report a reduction over vertices with a `by` (V109): only edges can be grouped.
+    """Report a reduction over vertices that has a `by` (V109), since only edges can be grouped.
 
     Args:
         run: the running check.
@@ -33,7 +33,7 @@ def grouped_vertices(run: Run, node: t.Reduce, group: t.Grouping, item: t.Node) 
 
 
 def compared_with_own(run: Run, node: t.Name, item: t.Node, label: str) -> None:
-    """Report a condition `v.f == f` of a reduction over the vertices v, or a count of it (V104).
+    """Report a condition `v.f == f` of a reduction over the vertices v, or a count of such vertices (V104).
 
     Args:
         run: the running check.
@@ -82,14 +82,14 @@ def no_pointer(run: Run, node: t.Reduce, points: Pointing, type_: Type, item: t.
 
 def _instead(run: Run, node: t.Reduce, item: t.Node, key: t.Expr, body: t.Expr | None,
              cond: tuple[t.Expr, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Advice, and the lines in place of the statement if it is a field whose whole value is the reduction.
+    """Return advice and, if the reduction is the whole initializer of a field, the lines that replace the statement.
 
     Args:
         run: the running check.
         node: the reduction.
         item: its statement.
         key: the key of a group, such as `v.f`.
-        body: what a vertex contributes; None for `true`.
+        body: the contribution of a vertex; None for `true`.
         cond: the further conditions.
     """
     def text(part: t.Node) -> str:

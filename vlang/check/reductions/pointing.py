@@ -16,7 +16,7 @@ _HERE = "the vertices that point here are chosen by one condition `v.f == self`"
 
 
 def refused(run: Run, node: t.Reduce, at: Sight) -> bool:
-    """Report a reduction over vertices that compares `self`, except by a single `v.f == self`.
+    """Report a reduction over vertices with a comparison of `self`, except for a single `v.f == self`.
 
     Returns whether the function has reported a reduction.
     """
@@ -62,11 +62,11 @@ def _otherwise(run: Run, node: t.Reduce, cond: t.Expr, at: Sight) -> bool:
 
 
 def _pointer(expr: t.Expr, v: str, fields: set[str]) -> bool:
-    """Whether an expression is `v.f` with a field f of type vertex."""
+    """Return whether an expression is `v.f` with a field f of type vertex."""
     mine = isinstance(expr, t.Member) and isinstance(expr.value, t.Name) and expr.value.name == v
     return mine and isinstance(expr, t.Member) and expr.name in fields
 
 
 def _of_here(expr: t.Expr, fields: set[str]) -> bool:
-    """Whether an expression is `self`, or a pointer field of `self`."""
+    """Return whether an expression is `self`, or a pointer field of `self`."""
     return isinstance(expr, t.Self) or (isinstance(expr, t.Name) and expr.name in fields)

@@ -13,7 +13,7 @@ __all__ = ["Checked", "Laws", "Symbol"]
 
 @dataclass(frozen=True, eq=False)
 class Symbol:
-    """The declaration behind a name. Symbols compare by identity, since two loops may both declare a `near`.
+    """The declaration behind a name. Symbols compare by identity, since two loops may declare the same name.
 
     Attributes:
         kind: "parameter", "edge", "field", "global", "let", "accumulator", "loop" (the variable of a `for` over
@@ -35,12 +35,12 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Laws:
-    """The result of testing the laws of a declared reduction, if they were not refuted (language.md section 12).
+    """The result of testing the laws of a declared reduction whose laws are not refuted (language.md section 12).
 
     Attributes:
         method: "structure", "exhaustion" and "solver" are proofs. "sampling" found no counterexample in `tried` triples
-            of operands. With "untested", the body could not be evaluated outside of a run.
-        idempotent: whether f(a, a) = a, as far as the method shows.
+            of operands. "untested" means that the body could not be evaluated outside of a run.
+        idempotent: whether f(a, a) = a holds according to the method.
         tried: the number of triples of operands that "sampling" tried.
     """
 
@@ -67,26 +67,26 @@ class Checked:
     """A correct program with its tables.
 
     If a call of a `fn` leaves out an argument, the default of the parameter is used. An update (`x += e`) has no node
-    for `x + e`; the type of this sum is `vlang.types.common` of the types of x and e. A shift has the type of its left
+    for `x + e`; the type of this sum is `vlang.types.common(type of x, type of e)`. A shift has the type of its left
     operand, unless that operand is a literal.
 
     Attributes:
         file: the tree.
-        types: the type of every expression that has one. Literals and counters may have weak types
-            (`vlang.types.INTEGER`, `NUMBER`), which adapt to their context. In the body of a `fn` or `reduction`,
-            types follow from its declaration, not from its calls.
-        symbols: the symbol of each use of a name, by the node that uses it (Name, Member for its field, Call for a `fn`
+        types: the type of every expression that has a type. Literals and counters may have weak types
+            (`vlang.types.INTEGER`, `NUMBER`), which adapt to their context. In the body of a `fn` or `reduction`, types
+            follow from the declaration, not from calls.
+        symbols: the symbol of each use of a name, by the node of the use (Name, Member for its field, Call for a `fn`
             or declared reduction, Reduce for a declared reduction, Domain for its `set_name`, Sweep for its field,
             ForVertices for its set). The symbols of Target nodes are in `targets` instead.
         targets: the symbols that each Target writes, in order.
         declared: the symbols that each declaration declares, in the order of its names. A Reduction declares the
-            reduction and its two operands, a Domain its vertex, a Param of a `fn` the argument.
+            reduction and its two operands. A Domain declares its vertex. A Param of a `fn` declares the argument.
         precision: 32 or 64, the bits of `int` and `float`.
         warnings: the problems of severity "warning".
         laws: the result of testing the laws of each declared reduction.
         values: the value of each constant; in `file`, literals replace the constants.
-        written: the tree of the text, with constants; None if the program has no constants, so that `file` is this
-            tree.
+        written: the tree of the text, with constants; None if the program has no constants, because `file` is then the
+            same tree.
     """
 
     file: t.File

@@ -31,17 +31,18 @@ class Run:
         file: the tree.
         precision: 32 or 64, the bits of `int` and `float`.
         broken: the names on lines that did not parse; they are not reported as unknown.
-        clashed: the names that are declared twice; how they are read is not reported again.
+        clashed: the names that are declared twice; problems with reads of these names are not reported.
         problems: the problems found so far.
         types, symbols, targets, declared: as in `Checked`.
         levels: the level of every expression: graph, vertex or edge.
         builtins: the symbols of the predefined names.
         root: the names of the whole program.
         places: the place where each symbol is declared.
-        later: symbols for all names that the program declares, for messages about names used too early.
+        later: symbols for all names that the program declares, for messages about names that are used before their
+            declaration.
         arguments: the parameters of each `fn`.
-        initial: the reduction that initialises a field, by the declaration of the field.
-        used_on: the reduction expressions that use each declared reduction.
+        initial: for the declaration of a field, the reduction that initialises the field.
+        used_on: for each declared reduction, the expressions that use the reduction.
         read: the symbols that are read somewhere.
         neighbours: the names of the vertices of all domains, for messages.
         constants: the constants of the program, with their defaults.
@@ -112,7 +113,8 @@ class Run:
 
     def declare(self, scope: Scope, node: t.Node, kind: str, name: str, span: t.Span, type_: Type | None, *,
                 local: bool = False) -> Symbol:
-        """Enter a name into a scope and return its symbol. A name that is taken is reported (V102) and not entered.
+        """Enter a name into a scope and return its symbol. A name that is already declared is reported (V102) and not
+        entered.
 
         Args:
             scope: the names of the block.
@@ -136,7 +138,7 @@ class Run:
         return symbol
 
     def free(self, scope: Scope, name: str, span: t.Span) -> bool:
-        """Whether `name` may be declared in this scope; reports V102 if not."""
+        """Return whether `name` may be declared in this scope; reports V102 if not."""
         if name in RESERVED:
             self.report(Code.NAME_TAKEN, f"`{name}` is a word of the language", span, "choose another name")
             return False
@@ -167,7 +169,9 @@ class Run:
         return needed[-1] + 1 if needed else 0
 
     def variable(self, scope: Scope, wish: str) -> str:
-        """A name for the vertex of a domain: `wish`, or `wish` with a number if that name is visible in the scope."""
+        """Return a name for the vertex of a domain: `wish`, with a number added if the name `wish` is visible in the
+        scope.
+        """
         return wish if scope.find(wish) is None else self.fresh(wish)
 
     def fresh(self, wish: str) -> str:
@@ -177,7 +181,7 @@ class Run:
 
 
 def first_line(text: str, span: t.Span) -> t.Span:
-    """The part of a span on its first line."""
+    """Return the part of a span that is on the first line of the span."""
     end = text.find("\n", span.start, span.end)
     stop = span.end if end < 0 else end
     return t.Span(span.start, stop, span.line, span.column)

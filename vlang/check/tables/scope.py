@@ -41,7 +41,7 @@ class Value:
 
 
 def joined(type_: Type | None, *parts: Value) -> Value:
-    """A value of `type_` that depends on `parts`: it has the highest of their levels."""
+    """Return a value of `type_` that depends on `parts`; its level is the highest level of the parts."""
     best = Value(None)
     for part in parts:
         if part.level > best.level:
@@ -87,7 +87,7 @@ class Scope:
             scope = scope.parent
 
     def close(self) -> None:
-        """End the block. The enclosing scope records its accumulators in `ended`."""
+        """End the block. The enclosing scope records the accumulators of this block in `ended`."""
         if self.parent is not None:
             gone = {n: s for n, s in self.names.items() if s.kind == "accumulator"}
             self.parent.ended |= self.ended | gone
@@ -125,7 +125,7 @@ class Sight:
         inside: "edges" or "vertices" inside a reduction, "groups" inside a grouped gather; else None.
         grouping: the grouped gather around the expression; None if there is none.
         pair: the reduction over common neighbours around the expression; None if there is none.
-        here: inside a reduction over the vertices v whose pointer `v.f` is this vertex, the text `v.f`; else "".
+        here: the text `v.f` inside a reduction over the vertices v whose pointer `v.f` is this vertex; else "".
     """
 
     scope: Scope

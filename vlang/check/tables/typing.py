@@ -74,7 +74,8 @@ def kinds_spoken(kinds: frozenset[str]) -> str:
 
 
 def item(type_: Type) -> Scalar | None:
-    """The scalar type that elementwise operations act on: the type itself, or the type of a vector's components."""
+    """Return the scalar type on which elementwise operations act: the type itself, or the component type of a vector.
+    """
     if isinstance(type_, Vector):
         return type_.item
     return type_ if isinstance(type_, Scalar) else None
@@ -86,18 +87,18 @@ def with_item(type_: Type, new: Scalar) -> Type:
 
 
 def numeric(type_: Type) -> bool:
-    """Whether the type is a number or a vector of numbers."""
+    """Return whether the type is a number or a vector of numbers."""
     scalar = item(type_)
     return scalar is not None and scalar.numeric
 
 
 def holds(type_: Type | None, part: Scalar) -> bool:
-    """Whether a type is `part`, or a tuple with such a component."""
+    """Return whether a type is `part`, or a tuple with a component of type `part`."""
     return type_ == part or (isinstance(type_, Tuple) and part in type_.items)
 
 
 def as_read(type_: Type | None) -> Type | None:
-    """The type of a stored value when it is read: f16 is for storage only."""
+    """Return the type that a stored value has after a read: an f16 is read as f32."""
     if type_ == F16:
         return F32
     if isinstance(type_, (Vector, Matrix)) and type_.item == F16:
@@ -132,8 +133,8 @@ def unified(left: Type, right: Type) -> Type | None:
 
 
 def _named_type(left: Type, right: Type) -> Scalar | None:
-    """The category or time type that a literal takes from the other operand; TEXT if the operands are a text and `inf`;
-    otherwise None.
+    """Return the category or time type that a literal takes from the other operand. The result is TEXT if the operands
+    are a text and `inf`, otherwise None.
     """
     for one, other in ((left, right), (right, left)):
         if isinstance(one, Scalar) and one.named and converts(other, one):
@@ -144,7 +145,9 @@ def _named_type(left: Type, right: Type) -> Scalar | None:
 
 
 def misfit(expr: t.Expr, source: Type, target: Type) -> tuple[t.Expr, str] | None:
-    """The part of an expression that does not fit where `target` is needed, and the reason; None if all of it fits."""
+    """Return the part of an expression that does not fit the type `target`, and the reason; None if the whole
+    expression fits.
+    """
     if isinstance(expr, t.TupleExpr) and isinstance(source, Tuple) and isinstance(target, Tuple) \
             and len(source.items) == len(target.items):
         parts = map(misfit, expr.items, source.items, target.items)
@@ -161,7 +164,7 @@ def misfit(expr: t.Expr, source: Type, target: Type) -> tuple[t.Expr, str] | Non
 
 
 def _infinite(expr: t.Expr) -> bool:
-    """Whether an expression is a choice among `inf`, `-inf` and texts."""
+    """Return whether an expression is a choice among `inf`, `-inf` and texts."""
     if isinstance(expr, t.Unary):
         return expr.op == "-" and _infinite(expr.value)
     if isinstance(expr, t.Conditional):
@@ -170,9 +173,8 @@ def _infinite(expr: t.Expr) -> bool:
 
 
 def _literals(expr: t.Expr, target: Type, negative: bool) -> Iterator[tuple[t.Literal | t.Binary, bool, Scalar]]:
-    """The literals of an expression that are converted to `target`, and operations on integer literals alone.
-
-    Yields three items for each: the expression, whether it is negated, and the type to which it is converted.
+    """Yield the literals of an expression that are converted to `target`, and the operations on integer literals alone.
+    Each item has the expression, whether it is negated, and the type to which it is converted.
     """
     if isinstance(expr, t.TupleExpr) and isinstance(target, Tuple):
         for part, goal in zip(expr.items, target.items, strict=False):
@@ -233,7 +235,9 @@ def _unfit(literal: t.Literal | t.Binary, negative: bool, goal: Scalar) -> str |
 
 
 def _unnamed(literal: t.Literal, goal: Scalar) -> str | None:
-    """The reason why a literal is no value of a category or time type; None if it is a value of the type."""
+    """Return the reason why a literal is not a value of a category or time type; None if the literal is a value of the
+    type.
+    """
     if not isinstance(literal.value, str):
         if goal.kind == "time" and literal.text == "inf":
             return None
@@ -248,7 +252,9 @@ def _unnamed(literal: t.Literal, goal: Scalar) -> str | None:
 
 
 def comparable(left: Type, right: Type, ordering: bool) -> bool:
-    """Whether two types can be compared by == and != or, with `ordering`, by <, <=, > and >=."""
+    """Return whether two types can be compared by == and !=. With `ordering`, return whether they can be compared by <,
+    <=, > and >=.
+    """
     if isinstance(left, Tuple) and isinstance(right, Tuple):
         return len(left.items) == len(right.items) and all(
             (x == y == BOOL) or comparable(x, y, ordering) for x, y in zip(left.items, right.items, strict=True))

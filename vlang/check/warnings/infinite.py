@@ -1,7 +1,7 @@
 """Warns about integer sums whose terms may be infinite (V205). The check traces `inf` and `-inf` through the program.
 
-The sign "+" stands for `inf`, and "-" for `-inf`. Two kinds of infinities are not traced: results that do not fit their
-type, and values that the caller passes. A comparison excludes infinities: `x < y` is false if x is `inf`.
+The sign "+" stands for `inf`, and "-" for `-inf`. Two kinds of infinities are not traced: results that are too large
+for their type, and values that the caller passes. A comparison excludes infinities: `x < y` is false if x is `inf`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def judge_sums(run: Run) -> None:
 
 
 class _Flow:
-    """Finds the symbols that may hold an infinity, by passes over the program until a pass finds no more."""
+    """Finds the symbols that may hold an infinity. Passes over the program are repeated until a pass finds no new
+    symbol.
+    """
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -65,7 +67,7 @@ class _Flow:
         """The infinities that may be the value of an expression.
 
         Args:
-            excluded: the infinities that conditions around the expression rule out, by the text of a value.
+            excluded: for the text of a value, the infinities that conditions around the expression rule out.
         """
         return self._signs(node, excluded) - excluded.get(self._run.text(node), _NO)
 
@@ -115,7 +117,7 @@ class _Flow:
         return body | frozenset(_BY_FOLD.get(operator or "", ""))
 
     def excluded(self, cond: t.Expr | None) -> dict[str, Signs]:
-        """The infinities that a condition rules out, by the text of a value."""
+        """Return a dict from the text of a value to the infinities that a condition rules out for this value."""
         if isinstance(cond, t.Logical) and cond.op == "and":
             return _joined(self.excluded(cond.left), self.excluded(cond.right))
         if not isinstance(cond, t.Compare):
@@ -149,7 +151,7 @@ def _signed(run: Run, node: t.Expr) -> bool:
 
 
 def _plain(node: t.Expr) -> bool:
-    """Whether a term is a stored value or a choice between stored values, not a computed one."""
+    """Return whether a term is a stored value or a choice between stored values, and not a computed value."""
     if isinstance(node, t.Conditional):
         return _plain(node.yes) and _plain(node.no)
     if isinstance(node, t.Call):

@@ -1,4 +1,6 @@
-"""Finds loops that cannot work as written, and gathers without effect (V201 to V204; language.md sections 9 and 15)."""
+"""Finds loops that cannot work in the way they are written, and gathers without effect (V201 to V204; language.md
+sections 9 and 15).
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,8 @@ class _Write:
     """One `apply` in a loop.
 
     Attributes:
-        gated: whether some supersteps may skip it, since it is in an inner loop, or in a `where` whose condition
-            depends on fields of the loop.
+        gated: whether some supersteps may skip the `apply`, because of an inner loop or a `where` with a condition on
+            fields of the loop.
     """
 
     node: t.Apply
@@ -39,7 +41,7 @@ class _Loop:
 
     Attributes:
         moving: the fields that the loop writes or declares.
-        lasting: the fields that the loop writes, and that are declared outside of it.
+        lasting: the fields that the loop writes and that are declared outside of the loop.
         writes: every `apply` in the loop.
     """
 
@@ -87,7 +89,7 @@ class _Loop:
         return self.activate is None or self._default(self.activate.cond) >= self.lasting
 
     def _default(self, cond: t.Expr) -> set[Symbol]:
-        """The fields that a condition tests for any change at all; empty if the condition also tests something else."""
+        """Return the fields that a condition tests for any change; empty if the condition also tests something else."""
         if isinstance(cond, t.Logical) and cond.op == "or":
             left, right = self._default(cond.left), self._default(cond.right)
             return left | right if left and right else set()
@@ -117,7 +119,8 @@ def judge_loops(run: Run) -> None:
 
 
 def _repeats(loop: _Loop) -> bool:
-    """Report each `x += e` where e is constant in the loop, or where e sums whole values of x instead of changes.
+    """Report each `x += e` in which e is constant in the loop, or is a sum of whole values of x instead of changes of
+    x.
 
     Returns whether it has reported a write.
     """
@@ -152,8 +155,8 @@ def _added(loop: _Loop, write: _Write) -> t.Expr | None:
 def _linear(loop: _Loop, node: t.Expr, x: Symbol) -> str | None:
     """How an expression depends on the fields that the loop writes: "constant", "linear" or None.
 
-    "constant": the expression depends on none of these fields. "linear": it is linear in the x of neighbours, and
-    depends on no other of these fields. The result is None for any other expression.
+    "constant": the expression depends on none of these fields. "linear": the expression is linear in the x of
+    neighbours, and depends on no other field that the loop writes. The result is None for any other expression.
     """
     run = loop.run
     symbol = run.symbols.get(node) if isinstance(node, (t.Name, t.Member)) else None
@@ -225,7 +228,9 @@ def _from_changes(run: Run, gather: t.Gather, x: Symbol) -> str:
 
 
 def _creeps(loop: _Loop) -> None:
-    """Report a float field that is computed from itself with rounding, in a loop that compares it bit by bit (V202)."""
+    """Report a float field that is computed from its own old value with rounding, if the loop ends when no bit changes
+    (V202).
+    """
     run = loop.run
     creeping = [w for w in loop.writes if not w.gated and _rounds(loop, w) and not _forgotten(run, w.node)]
     if not creeping:
@@ -266,7 +271,7 @@ def _rounding(run: Run, node: t.Node) -> bool:
 
 
 def _joins(loop: _Loop, write: _Write) -> bool:
-    """Whether a write joins the old value by min, max or a declared reduction.
+    """Return whether a write joins a value with the old value by min, max or a declared reduction.
 
     A joining write changes the field in one direction only.
     """
@@ -284,7 +289,7 @@ def _joins(loop: _Loop, write: _Write) -> bool:
 
 
 def _depends(loop: _Loop, write: _Write) -> set[Symbol]:
-    """The fields that a write depends on, directly or through other writes of the loop."""
+    """Return the fields on which a write depends, directly or through other writes of the loop."""
     sources: dict[Symbol, set[Symbol]] = {}
     for other in loop.writes:
         read = loop.reads(other.node.value) | (set(other.fields) if other.node.op != "=" else set())
@@ -317,7 +322,9 @@ def judge_gathers(run: Run) -> None:
 
 
 def _forgotten(run: Run, node: t.Apply) -> tuple[t.Gather, ReductionRule] | None:
-    """The gather of `apply x = acc`, and its reduction, if acc is an idempotent reduction of the neighbours' x."""
+    """Return the gather of `apply x = acc`, and its reduction, if acc is an idempotent reduction over the values x of
+    neighbours.
+    """
     accumulator = run.symbols.get(node.value) if isinstance(node.value, t.Name) else None
     gather = accumulator.decl if accumulator is not None else None
     if node.op != "=" or not isinstance(gather, t.Gather) or not isinstance(gather.value, t.Reduce):

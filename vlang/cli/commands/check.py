@@ -31,7 +31,8 @@ def _explain(ctx: click.Context, option: click.Parameter, code: str | None) -> N
 
 
 def _saturating(program: Program) -> str:
-    """A note on integers that may overflow, because those of other languages wrap; "" if there are none."""
+    """Return a note on integers that may overflow, because integers of other languages wrap; "" if none may overflow.
+    """
     from vlang.ir.forms.ranges import USUAL  # start-up
     from vlang.ir.integer_watch import wrapped_lines  # start-up
 

@@ -1,4 +1,4 @@
-"""`vlang convert GRAPH OUT`, in the format of the suffix of OUT."""
+"""`vlang convert GRAPH OUT`: converts a graph to the format that the suffix of OUT names."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def _threads() -> str:
 
 
 def _costs() -> list[tuple[str, str]]:
-    """A row with the measured cost of edges on this processor; no row if the cost has not been measured."""
+    """Return a row with the measured cost of edges on this processor, or no row if the cost has not been measured."""
     known = kept_costs()
     return [("measured", str(known))] if known else []
 
@@ -73,7 +73,9 @@ def _cache() -> str:
 
 
 def _gpu() -> list[tuple[str, str]]:
-    """Rows about the driver, the libraries and each GPU; or the reason why no GPU can be used, with advice."""
+    """Return rows about the driver, the libraries and each GPU. If no GPU can be used, a row gives the reason and
+    advice.
+    """
     found = _cupy()
     rows = [("cupy", found)] if found else []
     try:
@@ -118,7 +120,8 @@ def _driver() -> str:
 
 
 def _listed() -> str:
-    """A text with the NVIDIA devices that the system's kernel lists, usable or not; "" if there are none."""
+    """Return a text with the NVIDIA devices (usable or not) that the kernel of the system lists; "" if there are none.
+    """
     names = []
     for file in sorted(Path("/proc/driver/nvidia/gpus").glob("*/information")):
         for line in file.read_text(errors="replace").splitlines():

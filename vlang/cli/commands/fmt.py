@@ -22,8 +22,8 @@ __all__ = ["command"]
 def command(files: tuple[str, ...], check: bool, diff: bool) -> int:
     """Lay out programs in the one canonical way. Only spaces and blank lines change.
 
-    `-` reads standard input and writes standard output. A file with errors of syntax is left as it is, and the
-    errors are shown. Exits with 1 after errors, and with --check if a file would change.
+    `-` reads standard input and writes standard output. A file with errors of syntax is left as it is, and the errors
+    are shown. Exits with 1 after errors. With --check, also exits with 1 if a file would change.
     """
     failed = changed = 0
     for name in files:

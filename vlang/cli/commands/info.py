@@ -27,7 +27,7 @@ __all__ = ["command"]
 def command(graph: str, as_json: bool, sums: bool, threads: int | None, **reading: Any) -> None:
     """Describe GRAPH: vertices, edges, ids, degrees and edge columns.
 
-    The whole graph is read, except for a page file (.vg): its header holds all of this.
+    The command reads the whole graph, but only the header of a page file (.vg).
     """
     unchanged = reading == AS_IT_IS
     if not unchanged and sums:

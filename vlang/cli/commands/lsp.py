@@ -13,8 +13,9 @@ __all__ = ["command"]
 def command() -> None:
     """Serve editors by the language server protocol, on standard input and output.
 
-    The server sends diagnostics with their help while you write. It shows types and levels on hover, completes words,
-    offers the `write:` lines of diagnostics as quick fixes, and formats programs. It needs the extra `lsp`.
+    The server sends diagnostics with their help while you write. The server shows types and levels on hover, completes
+    words, offers the `write:` lines of diagnostics as quick fixes, and formats programs. The command needs the extra
+    `lsp`.
     """
     try:
         from vlang.editor.server import build_server  # start-up

@@ -11,7 +11,7 @@ __all__ = ["command"]
 
 @click.command()
 def command() -> None:
-    """List the programs that come with vlang, in groups; `vlang run NAME --help` describes one."""
+    """List the programs that come with vlang, in groups; `vlang run NAME --help` describes a program."""
     width = max(map(len, names()))
     for number, (group, members) in enumerate(groups().items()):
         meaning = GROUPS[group][0] if group in GROUPS else "programs of no group"

@@ -101,7 +101,7 @@ def _run(
 ) -> None:
     """Run the command, with its options, in this process.
 
-    `rank` is None unless this process is one of several ranks.
+    `rank` is None if this process is not one of several ranks.
     """
     if program is None or graph is None:
         missing = "a program and a graph" if program is None else "a graph"
@@ -250,7 +250,9 @@ def _say(notes: list[str], text: str) -> None:
 
 
 def _place(program: Program, graph: Graph, options: dict[str, Any], keywords: dict[str, Any], quiet: bool) -> None:
-    """Print whether the edges of a graph on disk are read or streamed. If streamed, store the budget in `options`."""
+    """Print whether the edges of a graph on disk are read or streamed. For streamed edges, store the budget in
+    `options`.
+    """
     from vlang.api.arguments.bind_options import check_options  # start-up
     from vlang.api.running.columns import columns_of  # start-up
     from vlang.api.running.on_disk import placed  # start-up
@@ -291,7 +293,7 @@ def _check_options(options: dict[str, Any]) -> None:
 
 
 def _refuse_states(loaded: Program, options: dict[str, Any]) -> None:
-    """Refuse edge states on machines that do not keep them, before a graph is read. Raises BindError."""
+    """Refuse edge states before a graph is read, if the machine does not support edge states. Raises BindError."""
     from vlang.api.arguments.bind_options import check_options  # start-up
     from vlang.api.running.edge_states import refuse  # start-up
 
@@ -299,7 +301,7 @@ def _refuse_states(loaded: Program, options: dict[str, Any]) -> None:
 
 
 def _refuse_gpus(loaded: Program, options: dict[str, Any]) -> None:
-    """Refuse programs and options that several GPUs cannot run, before a graph is read. Raises BindError."""
+    """Refuse programs and options that several GPUs do not support, before a graph is read. Raises BindError."""
     if options.get("device") == ALL_GPUS or len(device_names(options.get("device", "cpu"))) > 1:
         from vlang.api.arguments.bind_options import check_options  # start-up
         from vlang.api.running.on_gpus import refuse_early  # start-up
@@ -308,15 +310,15 @@ def _refuse_gpus(loaded: Program, options: dict[str, Any]) -> None:
 
 
 def _as_options(text: str) -> str:
-    """A warning with Python option names rewritten as command-line options."""
+    """Return a warning in which command-line options replace the names of Python options."""
     return re.sub(r'weights="(.*)"', lambda found: f"--weights {shlex.quote(found[1])}", text)
 
 
 def _write(
     result: Result, output: str | None, top: int, as_json: bool, quiet: bool, mine: Iterable[int], parts: int
 ) -> None:
-    """Write the values of a result to a file or, if the output is a folder of `parts` part files, to the part files
-    `mine`. Print the remaining values.
+    """Write the values of a result to a file. If the output is a folder of `parts` part files, write only the part
+    files `mine`. Print all other values.
     """
     count = len(result) if result.final is None else int(result.final.sum())
     if output == "-":

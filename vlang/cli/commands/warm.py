@@ -19,7 +19,7 @@ def command(programs: tuple[str, ...], precision: tuple[str, ...]) -> int:
     """Compile programs (.vp files, or names from `vlang list`; by default all of the list) into the cache directory.
 
     The kernels that read graphs and build adjacency lists are compiled as well. Kernels in the cache are not compiled
-    again. Exits 1 if a program has errors; the others are compiled nevertheless.
+    again. Exits 1 if a program has errors; the other programs are compiled nevertheless.
     """
     from vlang import stdlib  # start-up
     from vlang.api.precompile import Warmed, folder, warm_graphs, warm_program  # start-up

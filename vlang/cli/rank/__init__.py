@@ -1,1 +1,1 @@
-"""Ranks that a script or a command has started as processes, and that receive their call as data."""
+"""Ranks that a script or a command has started as processes. The ranks receive their call as data."""

@@ -1,7 +1,7 @@
 """One rank of a job as an actor of Ray.
 
-The actor gets and returns numbers, text and bytes only, so Ray neither pickles objects of vlang nor loads code of
-another process: the machines of the Ray cluster have vlang installed.
+The actor gets and returns only numbers, text and bytes, so Ray neither pickles objects of vlang nor loads code of
+another process. The machines of the Ray cluster must have vlang installed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["RankActor"]
 
 
 class _Said(io.TextIOBase):
-    """An output that keeps its text, and the notices of the run, until the driver takes them."""
+    """An output that stores the written text and the notices of the run until the driver takes them."""
 
     def __init__(self) -> None:
         self._lock, self._text, self._notices = threading.Lock(), "", list[str]()
@@ -55,7 +55,7 @@ class _Said(io.TextIOBase):
             self._notices.append(text)
 
     def taken(self) -> tuple[str, list[str]]:
-        """The text and the notices since the last call."""
+        """Return the text and the notices that were added since the last call."""
         with self._lock:
             found = self._text, self._notices
             self._text, self._notices = "", []
@@ -86,8 +86,8 @@ class RankActor:
         return json.dumps({"machine": node, "pid": os.getpid(), "version": vlang.__version__})
 
     def copy_of(self, path: str, stamp: str) -> str:
-        """The path of a page file on this machine: `path` if the file there has the stamp, else a copy that the driver
-        has sent, else "".
+        """Return the path of a page file on this machine: `path` if the file at `path` has the stamp, else the path of
+        a copy that the driver has sent. The result is "" if there is no copy.
         """
         if json.dumps(stamp_of(path)) == stamp:
             return path
@@ -100,7 +100,7 @@ class RankActor:
             path: the file of the driver.
             stamp: its stamp, as JSON.
             at: where the part begins, in bytes.
-            data: the part.
+            data: the bytes of the part.
 
         Returns:
             The path of the copy.
@@ -122,21 +122,21 @@ class RankActor:
         self._box.cancel(attempt, reason)
 
     def said(self) -> str:
-        """The text that the rank has printed and its notices since the last call, as JSON."""
+        """Return the printed text and the notices of the rank since the last call, as JSON."""
         return json.dumps(self._said.taken())
 
     def run(self, attempt: int, machines: str, call: bytes, path: str) -> bytes:
         """Run a call together with the other ranks.
 
         Args:
-            attempt: how often the job was started before.
-            machines: for each rank the machine of its actor, as JSON.
+            attempt: the number of earlier starts of the job.
+            machines: for each rank, the machine on which its actor runs, as JSON.
             call: the bound call (see `call_form`).
             path: the page file of the graph, on this machine.
 
         Returns:
-            A form: on rank 0 with the outcome, on other ranks empty. After an error, the form has its "class" and
-            "text".
+            A form, which contains the outcome on rank 0, and is empty on other ranks. After an error, the form has the
+            "class" and the "text" of the error.
         """
         transport = MailRank(self._rank, json.loads(machines), attempt, self._box, self._send)
         try:
@@ -167,7 +167,7 @@ class RankActor:
         return self._graph[1]
 
     def _compiled(self, about: dict[str, Any]) -> Program:
-        """Return a program. The program is kept until another one is requested."""
+        """Return a program. The program is kept until another program is requested."""
         if self._program is None or self._program[0] != about:
             self._program = about, Program(**about)
         return self._program[1]

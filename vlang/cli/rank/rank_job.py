@@ -1,7 +1,7 @@
 """One rank of a job that a run has started: `python -m vlang.cli.rank.rank_job FOLDER`.
 
-Reads the call from FOLDER/call.json, and rank 0 writes the values and counts of the run to FOLDER/ran.json, and the
-arrays to files in FOLDER. A rank that fails writes its error to FOLDER/error-RANK.json.
+Each rank reads the call from FOLDER/call.json. Rank 0 writes the values and counts of the run to FOLDER/ran.json, and
+the arrays to files in FOLDER. A rank that fails writes its error to FOLDER/error-RANK.json.
 """
 
 from __future__ import annotations

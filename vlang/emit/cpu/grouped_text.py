@@ -1,4 +1,5 @@
-"""The code of grouped gathers on a CPU: it adds each edge to the entry of its key, and reduces at the end of a row.
+"""The code of grouped gathers on a CPU. Each edge is added to the entry of its key, and the groups are reduced at the
+end of a row.
 
 The group of the last edge is kept in registers (`held`), because neighbours often have the same key. An edge with
 another key stores the accumulators of the held group, and loads the accumulators of its own group.
@@ -24,14 +25,15 @@ __all__ = ["GroupTable", "group_tables", "hold", "opened", "segment"]
 
 @dataclass(frozen=True)
 class GroupTable:
-    """The table of a grouped gather, and where functions find its values.
+    """The table of a grouped gather, and the places of its values in functions.
 
     Attributes:
         grouped: the grouped gather.
         number: the number of the table among the structures of the stage.
-        room: the item of `room` with the offset of the entries; the way and the direct table come next.
-        held: the item of `held` with the number of groups; the key, the offset and the accumulators of the group of
-            the last edge come next.
+        room: the number of the item of `room` that holds the offset of the entries. The way and the direct table
+            follow.
+        held: the number of the item of `held` that holds the number of groups. The key, the offset and the accumulators
+            of the group of the last edge follow.
         first: the number of the first component of the gather among all accumulators of the stage.
     """
 
@@ -48,11 +50,11 @@ class GroupTable:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The names of the accumulators of the group of the last edge, in functions that change them."""
+        """The names of the accumulators for the group of the last edge, in functions that change these accumulators."""
         return tuple(f"part{self.number}_{i}" for i in range(len(self.grouped.components)))
 
     def loaded(self, d: NumbaDialect, at: str, first: int) -> tuple[str, ...]:
-        """Code that loads accumulators, which are stored from word `at` + `first` on."""
+        """Return code that loads accumulators, of which the first one is in word `at` + `first`."""
         return tuple(d.load(t, f"value_{stored_as(t)}(space, {at} + {first + i})")
                      for i, t in enumerate(self.grouped.components))
 
@@ -62,7 +64,7 @@ class GroupTable:
         return [f"{name} = held[{self.held + i}]" for i, name in enumerate(names)]
 
     def packed(self, parts: Sequence[str]) -> list[str]:
-        """The items of `held`, with the accumulators `parts`."""
+        """Return the items of `held` with `parts` as the accumulators."""
         return [f"count{self.number}", f"key{self.number}", f"at{self.number}", *parts]
 
     def stored(self, d: NumbaDialect, at: str, first: int, names: tuple[str, ...]) -> list[str]:
@@ -111,8 +113,7 @@ class GroupTable:
         return self.packed(after)
 
     def merged(self, writer: Writer, d: NumbaDialect, at: str, back: str) -> tuple[str, ...]:
-        """The accumulators of a group: the accumulators of earlier segments, merged with the accumulators of the last
-        segment.
+        """Return the accumulators of a group, merged from the accumulators of earlier segments and of the last segment.
 
         Args:
             writer: receives the lines.
@@ -126,7 +127,7 @@ class GroupTable:
         return tuple(name for (one, a), (_, b) in pairs for name in one.merge(writer, a, b))
 
     def parted(self, writer: StageWriter, d: NumbaDialect) -> list[str]:
-        """Lines that begin segment `number` of a long row: they put the accumulators of all groups aside, merged with
+        """Return lines that begin segment `number` of a long row: they save the accumulators of all groups, merged with
         the accumulators of earlier segments.
         """
         n, grouped = self.number, self.grouped
@@ -197,7 +198,7 @@ def group_tables(accumulations: Sequence[Accumulation]) -> list[GroupTable]:
 
 
 def hold(writer: StageWriter, d: NumbaDialect) -> Function:
-    """The function `hold`: the state before the first edge of a vertex."""
+    """Return the function `hold`, which returns the state before the first edge of a vertex."""
     inner = writer.writer(writer.scope())
     items = list[str]()
     for table in group_tables(writer.accumulations):
@@ -214,7 +215,7 @@ def segment(writer: StageWriter, d: NumbaDialect) -> Function:
 
 
 def opened(grouped: Grouped, number: int, at: str) -> list[str]:
-    """Return the lines that clear table number `number`, which begins at word `at`, for a vertex."""
+    """Return the lines that clear table number `number` for a vertex; the table begins at word `at`."""
     most = f"min(degree, i64({grouped.keys}))" if grouped.keys else "degree"
     direct = f"i64(space[base + {number}])" if grouped.key == VERTEX else "i64(0)"
     call = f"groups_clear(space, direct{number}, {at}, {most}, {grouped.words}, {grouped.kept})"

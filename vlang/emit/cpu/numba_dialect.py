@@ -131,14 +131,14 @@ class NumbaDialect(Dialect):
         """Code of a generated function.
 
         Args:
-            name: a name to use instead of the function's own.
+            name: a name to use in place of the function's own name.
         """
         body = [*function.lines, *([f"return {function.result}"] if function.result else [])] or ["pass"]
         head = f"{name or function.name}({skeletons().heads[function.name]})"
         return f"@inner\ndef {head}:\n" + "".join(f"    {line}\n" for line in body)
 
     def bind(self, entries: Sequence[Entry]) -> str:
-        """The function `bind`, which reads the environment from the frame into a tuple, once per launch."""
+        """Return the function `bind`, which reads the environment from the frame into a tuple once per launch."""
         texts = [f"{entry.kind}_{entry.dtype}(frame, {entry.number})" for entry in entries]
         items = "".join(f"        {text},\n" for text in texts)
         result = f"(\n{items}    )" if items else "()"

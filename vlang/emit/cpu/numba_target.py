@@ -45,15 +45,18 @@ def _skeleton(name: str, suffix: str = "", fuses: bool = True) -> str:
 
 
 def _called(text: str, suffix: str) -> str:
-    """Rename calls in generated code: append the name of the pass to functions that each pass has of its own."""
+    """Rename calls in generated code: append the name of the pass to the names of functions of which each pass has a
+    copy.
+    """
     heads = skeletons().heads
     return _CALL.sub(lambda found: f"{found[1]}_{suffix}(" if found[1] in heads else found[0], text)
 
 
 def _blocks(writer: StageWriter) -> bool:
-    """Whether a stage has a kernel that processes cache blocks. The stage must be in a loop without inner blocks.
+    """Return whether a stage has a kernel that processes cache blocks. The stage must be in a loop without inner
+    blocks.
 
-    With accumulators of many components, such a kernel would save no time, and it would double the compile time.
+    With accumulators of many components, such a kernel would save no time and double the compile time.
     """
     if writer.plan is None or writer.plan.loop.nested or writer.stage.domain not in OPPOSITE or writer.states:
         return False
@@ -61,10 +64,10 @@ def _blocks(writer: StageWriter) -> bool:
 
 
 def _runs(writer: StageWriter) -> bool:
-    """Whether the kernel processes runs of vertices: all vertices of a run gather, then all apply.
+    """Return whether the kernel processes runs of vertices: all vertices of a run gather, then all apply.
 
-    Runs require that every vertex both gathers and applies. Runs also require that no vertex of a run reads new values
-    of another vertex of the run, so a pass must not update values in place.
+    Runs require that every vertex both gathers and applies. A vertex of a run must not read new values of another
+    vertex of the run, so a pass with runs must not update values in place.
     """
     plan, stage = writer.plan, writer.stage
     if plan is None or plan.asynchronous or stage.before or stage.guard is not None or _leaves(writer):
@@ -80,12 +83,13 @@ def _rows(writer: StageWriter) -> tuple[str, ...]:
 
 
 def _leaves(writer: StageWriter) -> bool:
-    """Whether a vertex may stop reading its edges early (rule X1)."""
+    """Return whether a vertex may stop reading its edges early (rule X1)."""
     return early_of(writer).kind == "absorbing"
 
 
 def _scalar_functions(scalars: Sequence[str]) -> list[str]:
-    """The functions of all scalars, then `scalars(frame, which, blocks)`, which computes scalar number `which`.
+    """Return the functions of all scalars, followed by `scalars(frame, which, blocks)`, which computes scalar number
+    `which`.
 
     The cases of `which` are split into functions with at most _CASES cases each, because numba's compile time grows
     with the square of the number of cases in a function.
@@ -194,7 +198,9 @@ class NumbaTarget:
         return StageText(text, {role: f"{role}_{name}" for role in roles}, None, support)
 
     def _whole(self, writer: StageWriter) -> StageText:
-        """A stage in which one worker processes all contributions of a vertex, for holistic reductions."""
+        """Return the code of a stage with holistic reductions, in which one worker processes all contributions of a
+        vertex.
+        """
         d = self.dialect
         edge = writer.contributing()
         after: list[str] = []
@@ -243,8 +249,8 @@ class NumbaTarget:
         return Function("bind_columns", (), self.dialect.pack("", pointers))
 
     def _edges(self, writer: StageWriter) -> list[str]:
-        """Return the functions that gather. The gathering functions process the components of all accumulators side by
-        side.
+        """Return the functions that gather. Each of these functions processes the components of all accumulators
+        together.
         """
         d, stage = self.dialect, writer.stage
         edge = writer.contributing()
@@ -271,10 +277,11 @@ class NumbaTarget:
         return [d.define(one) for one in functions]
 
     def scalar(self, scalar: ScalarText) -> str:
-        """The functions of a fold and `scalar_vN(frame, blocks)`; for a value without a fold, only its lines.
+        """Return the functions of a fold and `scalar_vN(frame, blocks)`. For a value without a fold, return only its
+        lines.
 
-        These lines become part of `scalars`, because numba takes about 15 ms for every function, and programs may have
-        a thousand `let`s.
+        The lines of such a value become part of `scalars`, because numba takes about 15 ms for every function, and
+        programs may have a thousand `let`s.
         """
         name = f"v{scalar.number}"
         if not scalar.folds:

@@ -1,9 +1,9 @@
 """Skeletons: code of kernels in Python files, with holes to be filled from the program (skeletons/holes.pyi).
 
 A file is parsed with `ast`. The docstring, the imports and the types in a file do not become part of the kernel text. A
-skeleton that calls a hole belongs to a pass; other skeletons are shared by all passes. In a skeleton of a pass, the
-name of the pass is appended to every function of which each pass has its own copy, both in its definition and in calls.
-The result is kept in the cache directory, keyed by the texts of the files, so that a warm start parses nothing.
+skeleton that calls a hole belongs to a pass; other skeletons are shared by all passes. Each pass has its own copies of
+some functions. The name of the pass is appended to the names of these functions, in definitions and in calls. The
+result is stored in the cache directory, keyed by the texts of the files, so that later starts parse no skeletons.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Skeleton:
 
     Attributes:
         pieces: its text, cut after each name to which the name of the pass is appended.
-        alone: the same text without the calls for fused work; empty if there are no such calls.
+        alone: the text without the calls for fused work; empty if the text has no such calls.
     """
 
     pieces: tuple[str, ...]
@@ -87,7 +87,7 @@ _lock = threading.Lock()  # `ast.parse` of CPython 3.11 fails when two threads r
 
 
 def skeletons() -> Skeletons:
-    """All skeletons, from the cache or parsed, once per process."""
+    """Return all skeletons, which are read from the cache or parsed once per process."""
     with _lock:
         return _loaded()
 
@@ -172,7 +172,9 @@ class _File:
         return self._lines[node.end_lineno - 1] + node.end_col_offset
 
     def _named(self, files: Mapping[str, _File]) -> Iterator[int]:
-        """The ends of the names to which the name of the pass is appended: functions of the pass, defined or called."""
+        """Return the ends of the names to which the name of the pass is appended: definitions and calls of functions of
+        the pass.
+        """
         own = {node.name for node in self._tree.body if isinstance(node, ast.FunctionDef)} | self._holes
         own |= {name for name, module in self.imported.items()
                 if module.startswith(_HERE) and module != _HOLES and files[module.removeprefix(_HERE)].own}
@@ -202,7 +204,8 @@ class _File:
                 yield self._lines[node.lineno - 1], self._lines[node.end_lineno or node.lineno]
 
     def _pieces(self, begin: int, ends: list[int], dropped: list[tuple[int, int]]) -> tuple[str, ...]:
-        """The text from `begin` on, without the ranges in `dropped`, cut at the offsets in `ends`."""
+        """Return the text that begins at offset `begin`, without the ranges in `dropped`, cut at the offsets in `ends`.
+        """
         pieces, piece = [], b""
         stops = [(end, end) for end in ends if not any(low <= end < high for low, high in dropped)]
         for low, high in sorted([*stops, *dropped]):

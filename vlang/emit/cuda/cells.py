@@ -1,8 +1,8 @@
 """Cells: memory in which contributions to one vertex are joined by unified operations (vlang.emit.cuda.unified).
 
-Every component of an accumulator has its own cell, with one exception: the two components of a pair share a word if
-each has at most 32 bits. Words that hold pairs have the order of the pairs. Under max, vertex numbers are stored
-increased by 1, so that `none` wraps to 0 and is the least number.
+Every component of an accumulator has its own cell, except that the two components of a pair share a word if each has at
+most 32 bits. The order of the words is the order of the pairs. Under max, vertex numbers are stored increased by 1, so
+that `none` wraps to 0 and is the least number.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Cell:
     Attributes:
         reduction: the reduction that joins contributions.
         types: the types of the components in the cell.
-        first: the number of the first of these components in the accumulator.
+        first: the position of the first component of the cell among the components of the accumulator.
         places: the unified operations on the cell.
         declared: the declaration of the reduction, if the program declares it; otherwise None.
     """
@@ -66,7 +66,7 @@ class Cell:
         return self.type.bits // 8
 
     def nothing(self, writer: Writer) -> str:
-        """Code of the content of the cell before any contribution."""
+        """Return code of the initial content of the cell, before any contribution."""
         d = writer.d
         if self.declared is not None:
             return self.of(d, writer.items(self.declared.identity))
@@ -87,7 +87,7 @@ class Cell:
         return moved if self._plain(d) and not wider else d.convert(self.type, moved)
 
     def _plain(self, d: Dialect) -> bool:
-        """Whether the cell has the same type as its only component."""
+        """Return whether the cell has the same type as its only component."""
         return d.typename(self.types[0]) == self.type.name
 
     def _moved(self, d: Dialect, type_: Scalar, value: str) -> str:
@@ -111,7 +111,8 @@ class Cell:
         return tuple(d.arithmetic("-", t, v, "u32(1)") if self._moves(t) else v for t, v in zip(self.types, values))
 
     def contributes(self, d: Dialect, item: str) -> str:
-        """Code that tests whether a contribution is joined into the cell; "" if all contributions are joined.
+        """Return code that tests whether a contribution must be joined into the cell; "" if every contribution must be
+        joined.
 
         A pair is not joined if its first component is the identity or NaN.
         """
@@ -149,7 +150,9 @@ class Cell:
 
 
 def cells_of(accumulations: Sequence[Accumulation]) -> tuple[list[Cell], str]:
-    """The cells of a stage's accumulators, in order; or [] and the reason why some accumulator can have no cell."""
+    """Return the cells of the accumulators of a stage, in order. If some accumulator has no cell, return [] and the
+    reason.
+    """
     cells: list[Cell] = []
     at = 0
     for accumulation in accumulations:
@@ -171,7 +174,9 @@ def cells_of(accumulations: Sequence[Accumulation]) -> tuple[list[Cell], str]:
 
 
 def groups(accumulation: Accumulation) -> list[tuple[str, tuple[Scalar, ...]]]:
-    """The components of an accumulator in groups that are joined together, each group with its reduction."""
+    """Return groups of components of an accumulator, each with its reduction. The components of a group are joined
+    together.
+    """
     name, types = accumulation.reduce.name, accumulation.types
     values = types[: accumulation.width]
     if accumulation.declared is not None and accumulation.declared.exact:

@@ -1,7 +1,7 @@
-"""The dialect of CUDA C: lines that each assign one name once, and operations that avoid undefined behaviour.
+"""The dialect of CUDA C. Each line assigns one name once, and operations avoid undefined behaviour.
 
-C++ would promote integers narrower than `int`, and signed overflow is undefined. Therefore integers are computed in
-unsigned types of at least 32 bits and cast back. Selections are conditional expressions whose two values have the same
+C++ promotes integers that are narrower than `int`, and signed overflow is undefined. Therefore integers are computed in
+unsigned types of at least 32 bits and cast back. A selection is a conditional expression with two values of the same
 type.
 """
 
@@ -116,7 +116,9 @@ class CudaDialect(Dialect):
         return f"{SATURATED[name]}<{self.typename(type_)}>({a}, {b})"
 
     def _unsigned(self, type_: Scalar) -> str:
-        """The unsigned type in which integers of a type are computed; it is wide enough not to be promoted."""
+        """Return the unsigned type in which integers of a type are computed; C++ does not promote this type, because it
+        is wide enough.
+        """
         return "u64" if type_.bits == 64 else "u32"
 
     def negative(self, type_: Type, a: str) -> str:

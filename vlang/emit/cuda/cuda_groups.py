@@ -13,7 +13,9 @@ __all__ = ["closed", "filed", "joined", "nothing", "sent", "travelling"]
 
 
 def travelling(grouped: Grouped) -> tuple[Scalar, ...]:
-    """The types of the items of an edge: its key as a word, whether it is in a group, and its contributions."""
+    """Return the types of the items of an edge: the key as a word, whether the edge is in a group, and the
+    contributions.
+    """
     return (U64, BOOL, *grouped.components)
 
 
@@ -40,7 +42,7 @@ def _loaded(d: CudaDialect, grouped: Grouped, at: str) -> tuple[str, ...]:
 
 
 def filed(grouped: Grouped, place: str, at: int) -> list[str]:
-    """Return lines that write an edge's entry, from the items of `item` from number `at` on."""
+    """Return lines that write the entry of an edge; item number `at` of `item` is the first item of the edge."""
     name = f"groups{place[5:]}"
     lines = [f"const Groups<{_size(grouped)}> {name}({place}, scratch.degree);",
              f"{name}.list[place] = item.a{at + 1} ? place : u32(NO_ENTRY);",

@@ -1,4 +1,5 @@
-"""The comment above the struct of a pass: the operations that join each gather, and the kernels that may run it."""
+"""The comment above the struct of a pass: the operations that join each gather, and the kernels that may run the pass.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ def stage_notes(writer: StageWriter, gpu: GpuStage, early: Early) -> str:
     Args:
         writer: the writer of the pass.
         gpu: how the pass runs on a GPU.
-        early: when a vertex needs no further contributions.
+        early: the condition under which a vertex needs no further contributions.
     """
     stage = writer.stage
     if stage.domain is None:
@@ -65,7 +66,8 @@ def _holistic(name: str, accumulation: Holistic) -> list[str]:
 
 
 def _part(result: str, part: int) -> str:
-    """The label of one component of a reduction with this kind of result; "" if there is only one."""
+    """The label of one component of a reduction with this kind of result; "" if the reduction has only one component.
+    """
     if result == "float" and part < 2:
         return (", its sum", ", how many")[part]
     return ", whether any"

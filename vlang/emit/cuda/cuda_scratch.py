@@ -27,7 +27,7 @@ def lifted(
 ) -> list[str]:
     """The accumulator's components after one contribution.
 
-    For a contribution that is filed in scratch memory, the accumulator only records that there was a contribution.
+    If a contribution is stored in scratch memory, the accumulator only records that there was a contribution.
 
     Args:
         empty: the writer of the components of an empty accumulator.
@@ -72,7 +72,9 @@ def _words(accumulation: Holistic | Grouped) -> str:
 
 
 def _places(accumulations: Sequence[Accumulation]) -> Iterator[tuple[Accumulation, str, list[str]]]:
-    """Each accumulation, the name of its structure in scratch ("" for none), and the line that defines this name."""
+    """Return each accumulation, the name of its structure in scratch memory ("" for none), and the line that defines
+    the name.
+    """
     number, before = 0, "scratch.at"
     for accumulation in accumulations:
         if not isinstance(accumulation, (Holistic, Grouped)):

@@ -91,7 +91,7 @@ class StageStruct:
                 *(f"static constexpr int {name} = {value};\n" for name, value in more.items())]
 
     def _reads_self(self) -> bool:
-        """Whether a contribution depends on the receiver."""
+        """Return whether a contribution depends on the receiver."""
         def reads(expr: f.Expr) -> bool:
             if expr in self.writer.messages:
                 return False
@@ -143,7 +143,9 @@ class StageStruct:
 
     # ------------------------------------------------------------------ cells in shared memory
     def _cells(self) -> list[str]:
-        """The cells of many vertices: one array for each cell of a vertex, the widest first so that all are aligned."""
+        """Return code of the cells of many vertices: one array for each cell of a vertex. The arrays of the widest
+        cells come first, so that all arrays are aligned.
+        """
         d, cells = self.d, self.cells
         if not cells:
             return []
@@ -195,12 +197,12 @@ class StageStruct:
         return f"{{\n{indented(self._by_loop(number, cell, cell.parts(self.d, here), 'to', 'j'))}}}"
 
     def _joined_by_declaration(self, number: int, cell: Cell) -> str:
-        """Return a compare-and-swap loop that joins a contribution; the next cell records a result that does not fit.
+        """Return a compare-and-swap loop that joins a contribution. The next cell records whether a result did not fit.
         """
         return self._by_loop(number, cell, cell.values(self.d, "item"), "cells", "i")
 
     def _by_loop(self, number: int, cell: Cell, values: Sequence[str], cells: str, index: str) -> str:
-        """Code that joins values into a cell by a compare-and-swap loop, by the declared reduction of the cell.
+        """Return code that joins values into a cell by the declared reduction of the cell, in a compare-and-swap loop.
 
         Args:
             number: the number of the cell.
@@ -227,9 +229,9 @@ def from_lane(d: CudaDialect, width: int) -> Function:
 
 
 def _travelling(accumulation: Accumulation) -> tuple[Scalar, ...]:
-    """The types of the components of a contribution that lanes send to each other.
+    """Return the types of the components in which lanes send contributions to each other.
 
-    An f32 is sent as 32 bits, even if it is summed as f64. A contribution to be filed in scratch memory is sent as a
+    An f32 is sent as 32 bits, even if it is summed as f64. A contribution that goes to scratch memory is sent as a
     value and a flag that says whether the value is used.
     """
     if isinstance(accumulation, Grouped):
@@ -244,7 +246,7 @@ def _travelling(accumulation: Accumulation) -> tuple[Scalar, ...]:
 
 
 def _exact(accumulation: Accumulation) -> bool:
-    """Whether a result has the same bits in any order of contributions."""
+    """Return whether a result has the same bits in any order of contributions."""
     rounds = accumulation.declared is not None or not REDUCTIONS[accumulation.reduce.name].exact
     return not rounds or not any(t.floating for t in accumulation.types)
 

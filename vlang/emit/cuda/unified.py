@@ -1,8 +1,8 @@
 """The unified operations on a GPU: how each reduction joins contributions in each kind of memory (language.md, 13).
 
 If one thread owns an accumulator, a join is a plain update. Lanes of a warp use shuffles. In shared memory, the
-function `shared_OP(T* place, T value)` of atomics.cuh joins a contribution. In global memory, where contributions are
-pushed, the function `improve_OP(T* place, T value) -> bool` joins a contribution and returns whether the cell changed.
+function `shared_OP(T* place, T value)` of atomics.cuh joins a contribution. Contributions are pushed into global
+memory: the function `improve_OP(T* place, T value) -> bool` joins a contribution and returns whether the cell changed.
 Both functions are overloaded for T, the type of the *cell*. Integers narrower than 32 bits use cells of 32 bits. A pair
 of such values shares one 64-bit word; the order of words is the order of pairs (`order_key`, `pack`).
 """
@@ -23,7 +23,7 @@ class Place:
     Attributes:
         function: the name of the function or operation; "" if the reduction cannot be joined in this place.
         native: whether the join is one instruction rather than a compare-and-swap loop.
-        reason: why the reduction is joined in this way, or cannot be joined.
+        reason: the reason why the reduction is joined in this way, or cannot be joined.
     """
 
     function: str
@@ -38,9 +38,9 @@ class Places:
     Attributes:
         cell: the type of the component's cell in memory that threads share; None if no type fits.
         thread: how the component is joined in the registers of one thread.
-        warp: how it is joined among the threads of a warp.
-        shared: how it is joined in shared memory.
-        pushed: how it is joined in global memory.
+        warp: how the component is joined among the threads of a warp.
+        shared: how the component is joined in shared memory.
+        pushed: how the component is joined in global memory.
     """
 
     cell: Scalar | None
@@ -63,9 +63,9 @@ def cell_type(type_: Type) -> Scalar | None:
 
 
 def packed(type_: Tuple) -> bool:
-    """Whether tuples fit in a 64-bit word, so that the order of words is the order of tuples.
+    """Return whether tuples fit in a 64-bit word, so that the order of words is the order of tuples.
 
-    Tuples that fit have two components of at most 32 bits, and a second component that is not a float: the bits of
+    A tuple fits if it has two components of at most 32 bits, and the second component is not a float. The bits of
     floats give no total order, because there are two zeros and NaN.
     """
     return len(type_.items) == 2 and all(t.bits <= 32 and t != BOOL for t in type_.items) and \
@@ -90,13 +90,13 @@ def places(name: str, type_: Type) -> Places:
 
 
 def _owned(type_: Type) -> tuple[Place, Place]:
-    """How any reduction is joined in the registers of a thread, and among the threads of a warp."""
+    """Return how any reduction is joined in the registers of a thread, and among the threads of a warp."""
     return (Place("merge", True, "one thread owns the accumulator: a plain update"),
             Place("lane_value", True, f"shuffles, {_shuffles(type_)} a step, in the order of the edges"))
 
 
 def _declared(name: str, type_: Type) -> Places:
-    """How a reduction that the program declares is joined: in a word of 32 or 64 bits, by a compare-and-swap loop."""
+    """Return how a declared reduction is joined: by a compare-and-swap loop in a word of 32 or 64 bits."""
     parts = type_.items if isinstance(type_, Tuple) else (type_,)
     sizes = [part.bits for part in parts if isinstance(part, Scalar) and part != BOOL]
     said = f"`{name}` is declared by the program"

@@ -1,6 +1,6 @@
 """Gathers of `change(u.x)` (language.md 4.5), and the messages that inactive vertices send to these gathers.
 
-Changes are sent as messages, since a neighbour may update its sent value, and change again, before a receiver reads the
+Changes are sent as messages, since a neighbour may update its sent value and change again before a receiver reads the
 change. Only active neighbours contribute. If the whole contribution is one message, an inactive neighbour sends the
 identity. If the contribution is more than one message, a flag stored with the messages says whether the neighbour is
 active.
@@ -31,8 +31,8 @@ class ChangesSent:
     """How the gathers of a stage read changes.
 
     Attributes:
-        flagged: Reductions whose condition also tests the flag of the neighbour.
-        nothing: For each other message, the value that an inactive neighbour sends: the identity.
+        flagged: The reductions that also test the flag of the neighbour in their condition.
+        nothing: For each other message, the value (the identity) that an inactive neighbour sends.
     """
 
     flagged: frozenset[f.Expr]

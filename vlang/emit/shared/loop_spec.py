@@ -1,4 +1,5 @@
-"""Decisions about a loop for the writers: the rules under which the loop runs, and the arrays that it needs."""
+"""Decisions about a loop, for the writers of code: the rules under which the loop runs, and the arrays that it needs.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +18,16 @@ __all__ = ["LoopPlan", "Reader", "changes_read", "neighbour_reads", "plan_loop"]
 
 @dataclass(frozen=True)
 class Reader:
-    """For rule N, the values that a pass over edges reads and that are written in the loop.
+    """For rule N: the values that a pass over edges reads and that the loop writes.
 
     Attributes:
-        notifying: Fields read at neighbours; a vertex that changes one of them must notify its receivers.
+        notifying: The fields read at neighbours. When such a field changes at a vertex, the vertex must notify its
+            receivers.
         own: Fields, accumulators and masks read at the vertex itself.
         notify: The adjacency direction in which a vertex finds its receivers.
-        reads_changes: Whether the pass reads changes of neighbours. In a pass that reads changes, every active vertex
-            must notify its receivers. A vertex that was active in the superstep before must notify its receivers, too,
-            because the receivers must run again without its change.
+        reads_changes: Whether the pass reads changes of neighbours. If the pass reads changes, every active vertex must
+            notify its receivers. A vertex that was active in the previous superstep must also notify its receivers,
+            because the receivers must run again without the change of this vertex.
     """
 
     notifying: frozenset[str]
@@ -41,18 +43,19 @@ class LoopPlan:
     Attributes:
         loop: The loop.
         facts: The facts of the program.
-        explicit: Whether activity is stored, because `activate when` decides it or neighbours read changes.
+        explicit: Whether activity is stored, because `activate when` decides activity or because neighbours read
+            changes.
         fused: Whether the only pass of the loop also decides activity.
         reads_iteration: Whether a superstep depends on its number.
         skip: Whether rule N holds and is used.
         skip_reason: Why rule N is used, or why not.
-        readers: For each pass over edges, the changes that make the pass run again for a vertex.
-        starts: Fields that need a copy from the start of the superstep.
-        sent: Fields with an array of the values last sent.
-        two_buffers: Fields whose value from before the pass is read after the pass.
+        readers: For each pass over edges, the changes after which the pass must run again for a vertex.
+        starts: Fields whose values at the start of the superstep must be copied.
+        sent: Fields that have an array of the values last sent.
+        two_buffers: Fields with two buffers, because their values from before the pass are read after the pass.
         asynchronous: Whether updates in place are allowed.
         asynchronous_reason: Why updates in place are allowed, or why not.
-        together: Whether rule A holds as long as the parts of a neighbour's tuple are read together.
+        together: Whether rule A holds only if the parts of a neighbour's tuple are read together.
         copied: The result under rule K, or None.
         order: The rule that allows vertices to run in any order, as in LoopSpec.
         hoists: Whether expressions that depend only on the sender become messages.
@@ -77,7 +80,7 @@ class LoopPlan:
     hoists: bool = True
 
     def sole(self, stage: Stage) -> bool:
-        """Whether no other pass of the loop writes a field that this pass writes."""
+        """Return whether no other pass of the loop writes a field that this pass writes."""
         return not any(set(stage.written) & set(other.written) for other in self.loop.stages if other is not stage)
 
     def messages(self, stage: Stage) -> dict[f.Expr, int]:
@@ -93,8 +96,7 @@ class LoopPlan:
 def changes_read(expr: f.Expr, beyond: Collection[f.Expr] = ()) -> list[f.Expr]:
     """The changes of neighbours that an expression reads, except inside the expressions in `beyond`.
 
-    The changes that are read become messages, because a neighbour may have updated its sent value before a receiver
-    reads the value.
+    Changes become messages, because a neighbour may update its sent value before a receiver reads the change.
     """
     if expr in beyond:
         return []
@@ -158,7 +160,7 @@ def plan_loop(loop: Loop, facts: Facts, without: frozenset[str] = frozenset()) -
 
 
 def _order(fact: LoopFacts, repeat: f.Repeat, torn: bool) -> str:
-    """The rule that allows vertices to run in any order; "" if none does.
+    """Return the rule that allows vertices to run in any order; "" if no rule allows this.
 
     A vertex with an unsent change must stay active. In a delta loop, a vertex with an unsent change is sure to stay
     active only if `activate when` tests changes.
@@ -185,10 +187,10 @@ def _copied(fact: LoopFacts) -> CopySpec | None:
 
 
 def _readers(loop: Loop, own: frozenset[str]) -> dict[str, Reader]:
-    """For each pass over edges, the values that it reads and the loop writes.
+    """Return, for each pass over edges, the values that the pass reads and that the loop writes.
 
     Args:
-        own: the fields whose change at a vertex makes this vertex run again.
+        own: the fields that make a vertex run again if they change at this vertex.
     """
     applied = frozenset(loop.applied)
     readers = {}

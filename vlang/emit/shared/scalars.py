@@ -1,4 +1,4 @@
-"""Functions that compute graph-level values: a fold over vertices if the value needs one, then the value."""
+"""Functions that compute graph-level values. If a value needs a fold over vertices, the fold is computed first."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class ScalarText:
 
     Attributes:
         name: The name of the scalar in the plan.
-        number: Its number, unique among the scalars of the program.
+        number: The number of the scalar, unique among the scalars of the program.
         env: The environment of its functions.
-        accumulations: Its reductions over vertices, whose components are side by side in `acc`.
-        functions: The functions of its fold; empty if it has none.
-        lines: The code that computes the value from the accumulators `acc` and stores it.
+        accumulations: The reductions over vertices in the value, with components side by side in `acc`.
+        functions: The functions of the fold; empty if the value has no fold.
+        lines: The code that computes the value from the accumulators `acc`, and stores the value.
     """
 
     name: str
@@ -72,8 +72,8 @@ class ScalarWriter:
             kind: "let", "global", "until" and so on.
             value: Its expression.
             span: Its place in the program.
-            times: Which arrays hold past values.
-            sides: Parts of `value` that are also stored, for the report of a run.
+            times: The arrays that hold past values.
+            sides: Parts of `value` that are stored separately, for the report of a run.
         """
         number = len(self.texts)
         env = Environment(self.frame, self.dialect)
@@ -106,7 +106,7 @@ class ScalarWriter:
 
     def _vector(self, name: str, number: int, type_: Vector, env: Environment, writer: Writer,
                 results: tuple[str, ...]) -> ScalarSpec:
-        """The default of a parameter that is a vector.
+        """Write the default value of a parameter that is a vector.
 
         Args:
             name: The name of the parameter.
@@ -123,7 +123,9 @@ class ScalarWriter:
         return ScalarSpec(name, "parameter", number, None)
 
     def _left(self, writer: Writer, env: Environment, number: int, span: Span) -> list[str]:
-        """The lines that record that a declared reduction overflowed its type while the value was computed."""
+        """Return the lines that record whether a declared reduction overflowed its type in the computation of the
+        value.
+        """
         if not writer.left:
             return []
         d, name = self.dialect, f"left.{number}"
@@ -154,9 +156,10 @@ class ScalarWriter:
 
 
 def _take(writer: Writer, accumulation: Accumulation, parts: tuple[str, ...]) -> tuple[str, ...]:
-    """The components after the contribution of vertex v; if its condition is false, the contribution is the identity.
+    """Return the components after the contribution of vertex v. If the condition is false, the contribution is the
+    identity.
 
-    Adding the identity is cheaper than a choice whether to add, which LLVM would compile to a masked store.
+    LLVM would compile a conditional addition to a masked store, which is slower than an addition of the identity.
     """
     if accumulation.declared is not None:
         return accumulation.take(writer, parts)
@@ -166,7 +169,9 @@ def _take(writer: Writer, accumulation: Accumulation, parts: tuple[str, ...]) ->
 def _take_member(
     env: Environment, writer: Writer, accumulation: Accumulation, parts: tuple[str, ...], times: Times
 ) -> tuple[str, ...]:
-    """The components after the contribution of member v of a set; v >= the size of the set contributes nothing."""
+    """Return the components after the contribution of member v of a set. If v is not below the size of the set, nothing
+    is added.
+    """
     d, name = writer.d, accumulation.reduce.domain.set_name
     assert name is not None
     members, _, _, count = env.members(name)

@@ -1,4 +1,4 @@
-"""Decides whether a loop may push, exit gathers early, and skip senders that contribute nothing, on every target."""
+"""Decides for every target whether a loop may push, end gathers early, and skip senders that contribute nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ class Early:
     Attributes:
         kind: "frontier", "absorbing" or "".
         decided: whether every gather ends at the absorbing element of its reduction.
-        done: fields, each with a value; a vertex where all these fields have these values need not gather.
+        done: pairs of a field and a value. A vertex need not gather if each of the fields in `done` has the value of
+            its pair.
     """
 
     kind: str = ""
@@ -29,7 +30,9 @@ class Early:
 
 
 def joined_writes(writer: StageWriter) -> tuple[tuple[Write, ...], str]:
-    """Return the write that joins each gather of a stage; () and the reason if active vertices may not push."""
+    """Return, for each gather of a stage, the write that joins the gather. If active vertices may not push, return ()
+    and the reason.
+    """
     plan, stage = writer.plan, writer.stage
     if plan is None:
         return (), "runs once, for every vertex: there is no frontier"
@@ -52,7 +55,7 @@ def joined_writes(writer: StageWriter) -> tuple[tuple[Write, ...], str]:
 
 
 def one_write(writer: StageWriter, writes: tuple[Write, ...]) -> str:
-    """The reason why contributions may not be joined into the field directly; "" if they may."""
+    """Return the reason why contributions may not be joined into the field directly; "" if they may be joined."""
     stage = writer.stage
     if len(writes) > 1:
         return "the pass writes several fields"
@@ -68,7 +71,7 @@ def _target(writes: tuple[Write, ...], gather: f.Gather) -> Write | None:
 
 
 def early_of(writer: StageWriter) -> Early:
-    """Whether a vertex may stop gathering early, or need not gather at all."""
+    """Return whether a vertex may stop gathering early, or need not gather at all."""
     plan, stage = writer.plan, writer.stage
     if plan is None or not stage.gathers or "early" in writer.without:
         return Early()
@@ -83,13 +86,17 @@ def early_of(writer: StageWriter) -> Early:
 
 
 def _done(writes: tuple[Write, ...], gather: f.Gather, fields: set[str]) -> str:
-    """The field that a gather is joined into, if the field's final value makes the gather unnecessary; otherwise ""."""
+    """Return the field into which a gather is joined, if the final value of the field makes the gather unnecessary;
+    otherwise "".
+    """
     write = _target(writes, gather)
     return write.fields[0] if write is not None and write.fields[0] in fields else ""
 
 
 def is_final(writer: StageWriter, early: Early) -> str:
-    """Code that tests that no gather can change a vertex: its fields are final (X1), or it was reached before (X2)."""
+    """Return code that tests that no gather can change a vertex: its fields are final (X1), or the vertex was reached
+    before (X2).
+    """
     d, scope = writer.dialect, writer.scope()
     if early.kind == "frontier":
         (name,) = writer.stage.written
@@ -124,7 +131,7 @@ def decided(writer: StageWriter, early: Early) -> str:
 
 
 def silent(writer: StageWriter) -> Function:
-    """The function `silent`: whether a vertex contributes nothing over any edge (rule Z)."""
+    """Return the function `silent`, which tests whether a vertex contributes nothing over any edge (rule Z)."""
     d = writer.dialect
     assert writer.plan is not None
     if "identity" in writer.without:

@@ -83,14 +83,14 @@ class StageWriter:
 
     @property
     def structures(self) -> tuple[str, ...]:
-        """The structures that a worker fills for each vertex; empty unless some gather is holistic (rule R)."""
+        """The structures that a worker fills for each vertex; empty if no gather is holistic (rule R)."""
         return structures(self.accumulations)
 
     def scope(self, there: str = "u", values: dict[f.Expr, tuple[str, ...]] | None = None) -> Scope:
         """A scope for one function.
 
         Args:
-            there: the index of the neighbour.
+            there: code of the index of the neighbour.
             values: expressions computed elsewhere.
         """
         plan = self.plan
@@ -103,7 +103,9 @@ class StageWriter:
 
     # ------------------------------------------------------------------ functions
     def ready(self) -> list[Function]:
-        """The function `ready` computes the masks needed before the gathers; `wanted` says whether the gathers run."""
+        """Return the functions `ready`, which computes the masks that gathers need, and `wanted`, which tests whether
+        the gathers run.
+        """
         scope = self.scope()
         writer = self.writer(scope)
         names = []
@@ -134,13 +136,13 @@ class StageWriter:
         scope.locals[mask.name] = (name,)
 
     def identity(self) -> Function:
-        """The function `identity`: the accumulators before any contribution."""
+        """Return the function `identity`, which returns the accumulators before any contribution."""
         writer = self.writer(self.scope())
         items = [text for a in self.accumulations for text in a.identity(writer)]
         return Function("identity", tuple(writer.lines), self.dialect.pack("Acc", items))
 
     def contributing(self) -> Writer:
-        """A writer for a function at an edge, where messages are read instead of computed."""
+        """Return a writer for a function at an edge. The function reads messages and does not compute them."""
         values: dict[f.Expr, tuple[str, ...]] = {
             expr: tuple(self.dialect.load(t, place)
                         for t, place in zip(scalars_of(expr.type), self._message(number, expr, "u")))
@@ -160,11 +162,11 @@ class StageWriter:
         return self.env.pointer(slot, "u8")
 
     def merge(self) -> Function:
-        """The function `merge`: joins two accumulators."""
+        """Return the function `merge`, which joins two accumulators."""
         return merged(self.writer(self.scope()), self.accumulations)
 
     def _message(self, number: int, expr: f.Expr, index: str) -> list[str]:
-        """Code of the array elements that hold a message of vertex `index`, one per component."""
+        """Return code of the array elements (one per component) that hold a message of vertex `index`."""
         slot, dtype, width = f"work:{self._named(number)}", stored_as(expr.type), width_of(expr.type)
         self.frame.array(slot, dtype, width=width)
         self.env.visit(slot, index)
@@ -175,7 +177,7 @@ class StageWriter:
         return f"message.{self.stage.name}.{number}"
 
     def messages_to_come(self) -> tuple[str, ...]:
-        """The slots of the second message arrays, which hold the next pass's messages: "later:NAME" for "work:NAME"."""
+        """Return the slots of the arrays that hold the messages of the next pass: "later:NAME" for "work:NAME"."""
         slots = []
         for expr, number in self.messages.items():
             slots.append(f"later:{self._named(number)}")
@@ -183,7 +185,9 @@ class StageWriter:
         return tuple(slots)
 
     def send(self) -> Function:
-        """The function `send`: computes the messages of a vertex. In the expressions, this vertex is the neighbour."""
+        """Return the function `send`, which computes the messages of a vertex. The expressions refer to this vertex as
+        the neighbour.
+        """
         d, scope = self.dialect, self.scope(there="v")
         scope.sends = True
         writer = self.writer(scope)
@@ -204,7 +208,9 @@ class StageWriter:
         return Function("send", (*writer.lines, *lines), "")
 
     def apply(self) -> Function:
-        """The function `apply`: writes the fields of a vertex; returns flags, 1 for changed and 2 for active."""
+        """Return the function `apply`, which writes the fields of a vertex and returns flags: 1 for changed, 2 for
+        active.
+        """
         scope, d = self.scope(), self.dialect
         writer = self.writer(scope)
         for number, mask in enumerate(self.stage.before):
@@ -233,7 +239,7 @@ class StageWriter:
         return Function("apply", tuple(lines), flags)
 
     def _left(self, writer: Writer, span: Span, guard: str | None = None) -> None:
-        """Record for a vertex that a declared reduction overflowed its type.
+        """Write code which records that a declared reduction overflowed its type at a vertex.
 
         Args:
             guard: the mask of the statement.
@@ -276,10 +282,11 @@ class StageWriter:
 
     # ------------------------------------------------------------------- activity
     def _activity(self, writer: Writer, scope: Scope) -> tuple[str, list[str]]:
-        """The end of a superstep for one vertex: compute the flags changed and active, and update the values last sent.
+        """Write the end of a superstep for one vertex: compute the flags changed and active, and update the values last
+        sent.
 
-        Returns: The code of the flags; and, if neighbours read changes, the names of two bools: whether the vertex is
-        active, and whether it was active in the superstep before.
+        Returns: The code of the flags. If neighbours read changes, also the names of two bools: whether the vertex is
+            active, and whether it was active in the previous superstep.
         """
         assert self.plan is not None
         sent: list[str] = []
@@ -306,7 +313,7 @@ class StageWriter:
         return self.dialect.flags((changed, active)), sent
 
     def _update_sent(self, writer: Writer, scope: Scope, name: str, new: tuple[str, ...], old: tuple[str, ...]) -> None:
-        """Update the value last sent, which `change` reads: a vertex that was active has sent its old value."""
+        """Update the value last sent, which `change` reads. A vertex that was active has sent its old value."""
         now = f.Field(self.types[name], name, "self")
         kind = scope.times.own("sent")
         places = scope.places(now, kind, "v")
@@ -324,7 +331,9 @@ class StageWriter:
         return self.env.pointer(slot, "u8")
 
     def _flag_readers(self, writer: Writer, scope: Scope, sent: list[str]) -> None:
-        """For each pass that reads values written here, store flags: 1 for "must notify", 2 for "must run again"."""
+        """For each pass that reads values written by this pass, store flags: 1 for "must notify", 2 for "must run
+        again".
+        """
         assert self.plan is not None
         names = (*self.stage.written, *sorted(self.stage.stored))
         changes = {name: self._changed(writer, scope, name) for name in names}
@@ -344,7 +353,7 @@ class StageWriter:
             writer.lines.append(d.assign(at, flag if reader == self.stage.name else d.bits(at, flag)))
 
     def _changed(self, writer: Writer, scope: Scope, name: str) -> str:
-        """Whether this pass changes a field, or an accumulator or mask that it stores."""
+        """Return whether this pass changes a field, or changes an accumulator or mask that the pass stores."""
         if name in self.types:
             type_ = self.types[name]
             before = scope.read(f.Field(type_, name, "self"), "field", "v")

@@ -26,7 +26,7 @@ class StageText:
         kernels: The name of the kernel for each role.
         gpu: The description for a GPU, or None.
         support: Skeletons that the stage needs in addition to the skeletons of every module.
-        signatures: The signatures, by name, of kernels whose parameters differ from the parameters of a pass.
+        signatures: The signatures, by name, of the kernels that do not have the parameters of a pass.
         ways: As in StageSpec.
         refused: As in StageSpec.
     """
@@ -49,7 +49,7 @@ class Module:
 
 
 class Target(Protocol):
-    """A target: it has a dialect, and turns functions into kernels."""
+    """A target has a dialect, and turns functions into kernels."""
 
     lists_levels: bool  # whether the engine has a list of the vertices of each level of a sweep
     fuses: bool  # whether reductions and messages may be fused into a pass, block by block
@@ -67,6 +67,6 @@ class Target(Protocol):
         Args:
             stages: The code of the stages.
             scalars: The code of the graph-level values.
-            folds: The code of their folds.
-            fuses: For each pass, the kernels of folds and messages that are fused into it.
+            folds: The code of the folds of graph-level values.
+            fuses: For each pass, the kernels of folds and messages that are fused into the pass.
         """

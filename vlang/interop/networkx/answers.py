@@ -1,4 +1,4 @@
-"""Results in terms of nodes: dictionaries by node, sets of nodes by label, and nodes that must be in the graph."""
+"""Results in terms of nodes: dictionaries by node, sets of nodes by label, and checks that nodes are in the graph."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ def position(graph: VlangGraph, node: object, message: str, error: type[Exceptio
 
 
 def chosen(graph: VlangGraph, nodes: object) -> tuple[list[Any], bool]:
-    """The nodes that an argument selects, and whether it is a single node. None selects all nodes.
+    """Return the nodes that an argument selects, and whether the argument is a single node. The argument None selects
+    all nodes.
 
     The argument is None, a node, or an iterable of nodes. Nodes of an iterable that are not in the graph are left out,
     as in NetworkX. Raises `networkx.NetworkXError` for any other argument.

@@ -57,7 +57,7 @@ class Backend:
         return convert_to_nx(found, **asked)
 
     def can_run(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool | str:
-        """Whether this backend gives the result of NetworkX for a call: True, or the reason why not."""
+        """Return True if this backend gives the result of NetworkX for a call, otherwise the reason why it does not."""
         try:
             bound = _signature(name).bind(*args, **kwargs)
         except TypeError:
@@ -72,7 +72,9 @@ class Backend:
         return True
 
     def should_run(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool | str:
-        """Whether a call is likely faster by this backend than by NetworkX: True, or the reason why not."""
+        """Return True if a call is probably faster with this backend than with NetworkX, otherwise the reason why it is
+        not.
+        """
         graph = _signature(name).bind(*args, **kwargs).arguments["G"]
         work = FUNCTIONS[name].work
         converted = bool((getattr(graph, "__networkx_cache__", None) or {}).get("backends", {}).get("vlang"))
@@ -89,8 +91,8 @@ def _signature(name: str) -> Signature:
 
 
 def _plain(graph: Any) -> bool:
-    """Whether a graph behaves as one of the four graph classes of NetworkX. The result is true for every converted
-    graph.
+    """Return whether a graph behaves as one of the four graph classes of NetworkX. The result is true for every
+    converted graph.
     """
     kind = type(graph)
     if getattr(kind, "__networkx_backend__", "") == "vlang" or kind in _KINDS:

@@ -1,4 +1,4 @@
-"""betweenness_centrality, of all nodes or of a sample."""
+"""The function betweenness_centrality, for all nodes or for a sample of nodes."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def sets(G: VlangGraph, top_nodes: Any = None) -> tuple[set[Any], set[Any]]:
 def _core_subgraph(
     G: VlangGraph, k: int | None, given: Mapping[Any, int] | None, keep: Callable[[Any, int], bool], below: int = 0
 ) -> Any:
-    """The subgraph of the nodes whose core number `keep` accepts.
+    """Return the subgraph of the nodes for whose core numbers `keep` returns true.
 
     Args:
         G: the graph.
@@ -129,7 +129,7 @@ def _triangles(G: VlangGraph) -> Array:
 
 
 def _of(G: VlangGraph, nodes: Any, values: Array) -> Any:
-    """The value of a node if the argument is a single node; else a dictionary of values by node."""
+    """Return the value of a node if the argument is a single node, else a dictionary of values by node."""
     found = by_node(G, values)
     if nodes is None:
         return found

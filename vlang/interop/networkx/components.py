@@ -1,6 +1,7 @@
 """Components: connected, weakly and strongly connected; trees and forests.
 
-The sets of strongly connected nodes are left to NetworkX: its own functions rely on their depth-first order.
+NetworkX computes the sets of strongly connected nodes itself, because functions of NetworkX rely on the depth-first
+order of the sets.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ def _strong(G: VlangGraph) -> NDArray[Any]:
 
 
 def _number(labels: NDArray[Any]) -> int:
-    """The number of different labels. The label of a component is the position of one of its nodes."""
+    """Return the number of different labels. The label of a component is the position of a node of the component."""
     return int(np.count_nonzero(labels == np.arange(len(labels))))
 
 

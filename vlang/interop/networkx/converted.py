@@ -1,4 +1,4 @@
-"""A NetworkX graph as arrays. NetworkX caches such a graph, and passes it to the functions of this backend."""
+"""A NetworkX graph as arrays. NetworkX caches the converted graph, and passes it to the functions of this backend."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ class VlangGraph:
         self._graphs: dict[tuple[str, Hashable, bool], Graph] = {}
 
     def is_directed(self) -> bool:
-        """Whether edges have a direction."""
+        """Return whether edges have a direction."""
         return self.directed
 
     def is_multigraph(self) -> bool:
-        """Whether edges may be parallel."""
+        """Return whether edges may be parallel."""
         return self.multigraph
 
     def __len__(self) -> int:
@@ -93,7 +93,7 @@ class VlangGraph:
         return np.bincount(self.ends.src[at], count, len(self)).astype(np.int64)
 
     def weights(self, name: Hashable) -> Weights:
-        """The values of an edge attribute; the name None gives 1 for each edge.
+        """Return the values of an edge attribute. For the name None, every value is 1.
 
         Raises NotImplementedError if the attribute is not numeric.
         """
@@ -116,7 +116,7 @@ class VlangGraph:
         return self._graph(kind, None, backwards, None)
 
     def nearest(self, name: Hashable | None, backwards: bool = False) -> Graph:
-        """The graph whose column `weight` has the least value of an attribute for each pair of adjacent nodes.
+        """Return the graph with a column `weight`: the least value of an attribute for each pair of adjacent nodes.
 
         Args:
             name: the attribute; None for a graph without this column.
@@ -125,7 +125,7 @@ class VlangGraph:
         return self._graph("nearest", name, backwards, self.weights(name).least)
 
     def summed(self, name: Hashable | None) -> Graph:
-        """The graph whose column `weight` has the sum of an attribute over parallel edges.
+        """Return the graph with a column `weight`: the sum of an attribute over parallel edges.
 
         Args:
             name: the attribute; None for the number of parallel edges.
@@ -165,13 +165,14 @@ def convert_from_nx(
     Args:
         graph: the graph; it is not changed.
         edge_attrs: names and defaults of the edge attributes that are needed.
-        node_attrs: names and defaults of node attributes; ignored, as no function of this backend reads any.
+        node_attrs: names and defaults of node attributes; ignored, because no function of this backend reads node
+            attributes.
         preserve_edge_attrs, preserve_node_attrs: whether all attributes are needed; if so, the graph itself is kept.
         preserve_graph_attrs: ignored; attributes of the graph stay in the graph itself.
         name, graph_name: the names of the function and of its graph parameter; ignored.
 
     Raises:
-        NotImplementedError: an attribute that is needed has a value that is no finite number.
+        NotImplementedError: a needed attribute has a value that is not a finite number.
     """
     nodes = list(graph)
     rows = rows_of(graph, nodes)
@@ -186,7 +187,7 @@ def convert_to_nx(found: Any, *, name: str | None = None) -> Any:
     """Convert a result for NetworkX: graphs of this backend become NetworkX graphs, other results stay unchanged.
 
     The NetworkX graph has the nodes and edges, with the edge attributes that were converted. Raises NotImplementedError
-    for a multigraph with converted attributes, since only their sums and minima are kept.
+    for a multigraph with converted attributes, since only sums and minima of attributes are stored.
 
     Args:
         name: the name of the function.

@@ -1,6 +1,7 @@
-"""Functions of the hops between all pairs of nodes: closeness, harmonic centrality, eccentricity and similar functions.
+"""Functions of the numbers of hops between all pairs of nodes, such as closeness, harmonic centrality and eccentricity.
 
-No distances of pairs are stored. Searches from 512 nodes run at once, and each node sums its distances from them.
+No distances of pairs are stored. Searches from 512 nodes run at the same time, and each node sums its distances from
+these 512 nodes.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ _SOURCES = 64 * _WORDS
 
 
 class _Sums(NamedTuple):
-    """Sums for each node over the other sources that reach it; arrays of shape [nodes].
+    """Sums for each node over the other sources from which the node is reached. The sums are arrays of shape [nodes].
 
     Attributes:
-        reached: the number of these sources.
-        far: the sum of their hops.
-        near: the sum of the inverses of their hops.
+        reached: the number of these other sources.
+        far: the sum of the numbers of hops.
+        near: the sum of 1 / h over these sources, where h is the number of hops.
         farthest: the largest number of hops.
     """
 

@@ -1,4 +1,4 @@
-"""The description of this backend, which the import of NetworkX reads: the entry point `networkx.backend_info`."""
+"""The description of this backend (entry point `networkx.backend_info`), which NetworkX reads when it is imported."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["backend_info"]
 
 
 def backend_info() -> dict[str, Any]:
-    """The name of the backend, and for each of its functions a text about semantics and tolerance."""
+    """Return the name of the backend, and for each function of the backend a text about semantics and tolerance."""
     functions = {name: {"additional_docs": f"{row.semantics} Tolerance: {row.tolerance}."}
                  for name, row in FUNCTIONS.items()}
     return {

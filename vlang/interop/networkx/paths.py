@@ -161,7 +161,7 @@ def _depths(G: VlangGraph, place: int, backwards: bool = False) -> NDArray[np.in
     """The number of hops from a node to each node, int64[nodes]; -1 for a node without a path.
 
     Args:
-        backwards: whether to count the hops of the paths to the node instead.
+        backwards: whether to count the hops of paths that end at the node instead.
     """
     found = run("bfs", G.simple(backwards=backwards), source=place)
     return np.where(found.reached("depth"), found["depth"], -1)
@@ -187,7 +187,7 @@ def _weighted(
 
 
 def _lengths(G: VlangGraph, starts: list[int], weight: Hashable, backwards: bool = False) -> NDArray[np.float64]:
-    """The length of the shortest path from any of the start nodes to each node; the length is infinite if there is no
+    """Return for each node the length of the shortest path from a start node; the length is infinite if there is no
     path.
     """
     _require_lengths(G, weight)
@@ -225,9 +225,8 @@ def _to(G: VlangGraph, place: int, source: Any, target: Any, weight: Hashable, m
 def _ordered(
     G: VlangGraph, lengths: NDArray[Any], near: NDArray[np.bool_], integral: bool = True
 ) -> Lengths:
-    """The lengths for the nodes where `near` is true, nearest first.
-
-    Nodes at equal distance stay in the order of nodes.
+    """Return the lengths for the nodes where `near` is true, by increasing length. Nodes at equal distance are in the
+    order of nodes.
     """
     places = np.flatnonzero(near)
     places = places[np.argsort(lengths[places], kind="stable")]

@@ -130,7 +130,7 @@ def _iterated(
         G: the graph.
         weight: the edge attribute; None for 1.
         max_iter: the largest number of iterations.
-        tol: the mean change of a node's value below which the iteration ends.
+        tol: the tolerance. The iteration ends when the mean change of the values of nodes is smaller than `tol`.
         arguments: further arguments of the program.
     """
     if max_iter > 0 and tol > 0:
@@ -142,7 +142,7 @@ def _iterated(
 
 
 def _values(G: VlangGraph, given: Mapping[Any, float]) -> NDArray[np.float64]:
-    """The given number of each node, in the order of nodes; 0 for nodes without a number."""
+    """Return the number given for each node, in the order of nodes; 0 for nodes without a number."""
     return np.array([given.get(node, 0) for node in G.nodes], dtype=np.float64)
 
 

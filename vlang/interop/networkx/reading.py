@@ -24,13 +24,13 @@ Rows = list[Mapping[Any, Any]]
 
 @dataclass(frozen=True)
 class Ends:
-    """The pairs of adjacent nodes of a graph. Parallel edges are one pair, and an undirected pair is listed once.
+    """The pairs of adjacent nodes of a graph. Parallel edges count as one pair, and an undirected pair is listed once.
 
     Attributes:
         src, dst: positions of the nodes in the order of the graph, uint32[pairs].
         count: how many edges a pair has, int64[pairs]; None if each pair has one edge.
-        listed: whether an entry of the adjacency is listed as a pair, bool[entries]; None if all are, as in directed
-            graphs.
+        listed: whether each entry of the adjacency is listed as a pair, bool[entries]; None if every entry is listed
+            (directed graphs).
     """
 
     src: NDArray[np.uint32]
@@ -44,7 +44,7 @@ class Weights:
     """An edge attribute as numbers: the least value and the sum over the edges of each pair.
 
     Attributes:
-        least, total: the least value and the sum for each pair, float64 or int64, [pairs]; None if all are 1.
+        least, total: the least value and the sum for each pair, float64 or int64, [pairs]; None if all values are 1.
         integral: whether all values are integers.
         low: the least value of all edges; 0 if there are no edges.
     """
@@ -84,7 +84,7 @@ def weights_of(graph: Any, rows: Rows, ends: Ends, name: Hashable, default: Any)
         default: the value for edges without the attribute.
 
     Raises:
-        NotImplementedError: a value is no finite real number, or an integer of 2^53 or more.
+        NotImplementedError: a value is not a finite real number, or is an integer of at least 2^53.
     """
     data = _data(rows)
     if graph.is_multigraph():
@@ -133,7 +133,7 @@ def _as_weights(values: Array | None) -> Array | None:
 
 
 def _positions(nodes: list[Any], keys: Iterable[Any], count: int) -> Array:
-    """The position of each key in `nodes`. Dictionaries are slow, so integers are looked up in arrays."""
+    """The position of each key in `nodes`. Integers are looked up in arrays, because dictionaries are slower."""
     if set(map(type, nodes)) == {int} and min(nodes) >= -(2**63) and max(nodes) < 2**63:
         numbers = np.array(nodes, dtype=np.int64)
         wanted = np.fromiter(keys, np.int64, count)

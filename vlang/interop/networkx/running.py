@@ -1,4 +1,5 @@
-"""The programs that the functions run, from the standard library or the folder `programs`; each is loaded once."""
+"""The programs that the functions run, from the standard library or the folder `programs`. Each program is loaded once.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ FOLDER = Path(__file__).parent / "programs"
 
 @cache
 def program(name: str) -> Program:
-    """A program by name, in 64 bits because NetworkX computes in 64 bits.
+    """Return a program by its name, compiled for 64 bits because NetworkX computes in 64 bits.
 
     The folder `programs` takes precedence over the standard library.
     """

@@ -14,11 +14,11 @@ Arguments = Mapping[str, Any]
 
 
 class Condition(NamedTuple):
-    """A condition under which a call is left to NetworkX.
+    """A condition under which NetworkX runs a call itself.
 
     Attributes:
         reason: the reason in words, for the log and the documentation.
-        holds: whether the condition holds for the arguments of a call, by name and with defaults.
+        holds: returns whether the condition holds for the arguments of a call (by name, including defaults).
     """
 
     reason: str
@@ -30,12 +30,12 @@ class Row(NamedTuple):
 
     Attributes:
         home: the module of this package with the function of the same name.
-        programs: the programs of vlang that it runs.
+        programs: the programs of vlang that the function runs.
         semantics: facts about the function that a caller should know.
-        tolerance: how far results may be from the results of NetworkX.
-        work: the kind of work that NetworkX does: `LINEAR`, `SEARCH` or `CALL`. The kind decides above which graph size
+        tolerance: the largest difference between results and the results of NetworkX.
+        work: the kind of work that NetworkX does: `LINEAR`, `SEARCH` or `CALL`. The kind decides for which graph sizes
             the backend is faster.
-        unless: the conditions under which a call is left to NetworkX.
+        unless: the conditions under which NetworkX runs a call itself.
     """
 
     home: str

@@ -1,4 +1,4 @@
-"""Shortest paths, not only their lengths, from the tree of parents that a search returns."""
+"""Shortest paths themselves (not only their lengths), computed from the tree of parents that a search returns."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def single_source_dijkstra_path(
 ) -> dict[Any, list[Any]]:
     """Same result and arguments as for `networkx.single_source_dijkstra_path`.
 
-    Raises NotImplementedError for a weight that is not above 0, since the parents then form no tree.
+    Raises NotImplementedError for a weight that is not above 0, because the parents would then form no tree.
     """
     place = position(G, source, f"Node {source} not found in graph")
     if len(G.ends.src) and G.weights(weight).low <= 0:
@@ -49,7 +49,7 @@ def _paths(
 
     Args:
         G: the graph.
-        lengths: the length of the path to each node, [nodes]; it increases from parent to child.
+        lengths: the length of the path to each node, [nodes]. The length increases from parent to child.
         parents: the position of the parent of each node, [nodes].
         near: whether a node is requested, [nodes]; the parents of requested nodes must be requested as well.
     """

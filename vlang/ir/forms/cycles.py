@@ -1,4 +1,4 @@
-"""Groups names that are written from each other: the strongly connected components of a graph of names."""
+"""Groups names that are computed from each other: the strongly connected components of a graph of names."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ __all__ = ["cycles"]
 
 
 def cycles(reads: Mapping[str, Iterable[str]]) -> Iterator[frozenset[str]]:
-    """The names that read each other, together, after all names that they read (Kosaraju's algorithm).
+    """Yield groups of names that read each other. A group comes after all other names that its members read (Kosaraju's
+    algorithm).
 
     Args:
-        reads: for each name, the names that it is written from.
+        reads: for each name, the names from which it is computed.
     """
     readers: dict[str, list[str]] = {name: [] for name in reads}
     for name, sources in reads.items():
@@ -24,7 +25,7 @@ def cycles(reads: Mapping[str, Iterable[str]]) -> Iterator[frozenset[str]]:
 
 
 def _finished(edges: Mapping[str, Iterable[str]]) -> list[str]:
-    """The names in the order in which a depth-first search leaves them."""
+    """Return the names in the order in which a depth-first search finishes them."""
     seen: set[str] = set()
     left: list[str] = []
     for root in edges:
@@ -43,7 +44,7 @@ def _finished(edges: Mapping[str, Iterable[str]]) -> list[str]:
 
 
 def _reached(start: str, edges: Mapping[str, Iterable[str]], seen: set[str]) -> list[str]:
-    """The names that can be reached from `start` and were not seen; they are added to `seen`."""
+    """Return the names that can be reached from `start` and are not in `seen`, and add these names to `seen`."""
     found, todo = [], [start]
     seen.add(start)
     while todo:

@@ -1,8 +1,8 @@
 """Replaces categories and times by integers: the last step of lowering.
 
 A time is an i64 and a category an i32, the code of its name. Codes are known only when a program is bound to a graph.
-Therefore a name in the text becomes a parameter whose value is set by binding, and machine code does not depend on
-names.
+Therefore a category name in the text becomes a parameter, and binding sets the value of this parameter. Machine code
+therefore does not depend on category names.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ __all__ = [
 class Expr:
     """An expression; `type` is the type of its value.
 
-    `span` is its place in the text, for messages; None for an expression that the text does not contain. Expressions
-    that differ only in their places are equal.
+    `span` is the place of the expression in the text, for messages. The span is None if the text does not contain the
+    expression. Expressions that differ only in their places are equal.
     """
 
     type: Type
@@ -31,7 +31,9 @@ class Expr:
 
 @dataclass(frozen=True)
 class Const(Expr):
-    """A constant: bool, int, float (also inf), or None for `none`. In integers, `inf` is the type's largest value."""
+    """A constant: bool, int, float (also inf), or None for `none`. For an integer type, `inf` is the largest value of
+    the type.
+    """
 
     value: bool | int | float | None
 
@@ -82,12 +84,13 @@ class EdgeValue(Expr):
 
 @dataclass(frozen=True)
 class EdgeState(Expr):
-    """An edge state at the current edge, or at the opposite edge, before the statement.
+    """The value of an edge state before the statement, at the current edge or at the opposite edge.
 
     Attributes:
-        name: its name, unique in the program.
-        opposite: whether the value is that of the opposite edge.
-        ends: for an edge of the common neighbour, its tail and its tip; () for the current edge and its opposite.
+        name: the name, which is unique in the program.
+        opposite: whether the state of the opposite edge is read.
+        ends: for an edge of the common neighbour, the tail and the head of this edge; () for the current edge or its
+            opposite edge.
     """
 
     name: str
@@ -97,9 +100,10 @@ class EdgeState(Expr):
 
 @dataclass(frozen=True)
 class Keep(Expr):
-    """Store a value in an edge state at the current edge. The expression is true if the value differs from the old one.
+    """Store a value in an edge state at the current edge. The expression is true if the new value differs from the old
+    value.
 
-    It stands only as the whole body of a gather over in-edges (`Gather.keeps`).
+    A Keep may only be the whole body of a gather over in-edges (`Gather.keeps`).
     """
 
     name: str
@@ -156,22 +160,22 @@ class GroupKey(Expr):
 class Op(Expr):
     """An operator or function.
 
-    Arithmetic: add sub mul div floordiv mod pow neg; results on integers are exact, or infinite where the type cannot
-    hold them. Inside `wrap`: wrapadd wrapsub wrapmul wrappow wrapneg. In the body of a declared reduction:
-    exactadd exactsub exactmul exactpow exactneg, which also report results that do not fit in 64 bits. A cast with
-    data "wrap" takes an integer modulo the width of its type. On bits: shl shr bitor bitand bitxor. Comparisons:
-    eq ne lt le gt ge differs (`changed(f)` on the present and the old value; two NaN are equal). Logic: not and or.
+    Arithmetic: add sub mul div floordiv mod pow neg; an integer result is exact, or infinite if its type cannot hold
+    it. Inside `wrap`: wrapadd wrapsub wrapmul wrappow wrapneg. In the body of a declared reduction: exactadd exactsub
+    exactmul exactpow exactneg, which also report results that do not fit in 64 bits. A cast with data "wrap" reduces an
+    integer modulo 2^bits of its type. On bits: shl shr bitor bitand bitxor. Comparisons: eq ne lt le gt ge differs
+    (`changed(f)` on the present and the old value; two NaN are equal). Logic: not and or.
     Others: select (test, yes, no), cast, min max (of two operands; more are folded from the left), abs sign, the
     functions of `vlang.maths`.
 
-    Tuples and vectors: tuple, item (index in `data`), vector (from components), component (vector, index), part (of a
-    vector, from component `data` on, as many as its type has), vsum vmin vmax vargmin vargmax dot reverse (of vectors),
-    broadcast (scalar to vector). Functions: bit, position (vertex, set), len (set),
-    random and mix (seed, key), waiting (hash, weight), common (vertex, vertex), hll_unit hll_size, user (a declared
-    reduction as a function; its name in `data`). ordinal (neighbour, self): the number of the current edge among the
-    parallel edges, from 0; with data "place", its number among the edges of both directions between the two vertices.
-    between (from, to): the sum of the edge field `data` over the edges between two vertices; without a field, the
-    number of these edges.
+    Tuples and vectors: tuple, item (index in `data`), vector (from components), component (vector, index), part
+    (consecutive components of a vector, beginning with component `data`), vsum vmin vmax vargmin vargmax dot reverse
+    (of vectors), broadcast (scalar to vector). Functions: bit, position (vertex, set), len (set), random and mix (seed,
+    key), waiting (hash, weight), common (vertex, vertex), hll_unit hll_size, user (a declared reduction as a function;
+    its name in `data`). ordinal (neighbour, self): the number of the current edge among the parallel edges, from 0;
+    with data "place", the number of this edge among the edges of both directions between the two vertices. between
+    (from, to): the sum of the edge field `data` over the edges between two vertices, or the number of these edges
+    without `data`.
 
     Operands of arithmetic have the type of the result, with two exceptions. A literal exponent is an i64 constant, and
     the distance of a shift has its own integer type. The body of `count` is a bool, and the body of `mean` is an f64.
@@ -198,7 +202,9 @@ class Domain:
 
     @property
     def edges(self) -> bool:
-        """Whether a reduction has a value per vertex: over edges, or over the vertices whose pointer is this vertex."""
+        """Whether a reduction has a value per vertex: a reduction over edges, or over the vertices that point to this
+        vertex.
+        """
         return self.kind in ("in", "out", "both", "group", "common", "pointing")
 
     @property
@@ -221,11 +227,11 @@ class Reduce(Expr):
         cond: The condition under which an edge or vertex contributes; None means always.
         default: The value if there are no contributions; None means the identity.
         user: Whether the program declares the reduction.
-        key: In the domain "pointing", the field of the other vertex that points here; in a grouped gather, the key of
-            an edge; otherwise None.
+        key: In the domain "pointing", the field of the other vertex that points to this vertex. In a grouped gather,
+            the key of an edge. Otherwise None.
         group: In a grouped gather, the name of the key in the text; otherwise None.
         having: The condition under which a group contributes; None means always.
-        part: The item of the resulting tuple that is the value; None for the whole result.
+        part: The number of the item of the resulting tuple that is the value; None if the whole result is the value.
     """
 
     name: str
@@ -241,14 +247,15 @@ class Reduce(Expr):
 
     @property
     def operator(self) -> str | None:
-        """The operator of `vlang.reductions` that combines contributions to the value, such as "+"; None if the program
-        declares the reduction, or if the value is more than combined contributions (`count`, `mean`, `mode`).
+        """The operator of `vlang.reductions` that combines contributions to the value, such as "+". The result is None
+        for a declared reduction, and for a value that is more than the combined contributions (`count`, `mean`,
+        `mode`).
         """
         return None if self.user else operator_of(self.name)
 
     @property
     def counts(self) -> bool:
-        """Whether the value is the number of contributions that hold, as for `count`."""
+        """Whether the value is the number of contributions that are true, as for `count`."""
         rule = REDUCTIONS.get(self.name)
         return rule is not None and rule.result == "int" and not rule.holistic
 
@@ -301,7 +308,7 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 
 def pairs(expr: Expr) -> bool:
-    """Whether an expression reads whole neighbour lists of the two ends of an edge."""
+    """Return whether an expression reads whole neighbour lists of the two ends of an edge."""
     return any((isinstance(e, Reduce) and e.domain.kind == "common") or (isinstance(e, Op) and e.op == "between")
                for e in walk(expr))
 

@@ -1,9 +1,9 @@
-"""The intermediate representation: a program with every name resolved and every type known.
+"""The intermediate representation: a program in which every name is resolved and every type is known.
 
 This module defines declarations and statements, and re-exports the expressions of `exprs`.
 
-After `vlang.ir.lower`, functions of the program are inlined, updates (`x += e`) are written out, names are unique in
-the program, literals have the type that their context requires, and conversions are explicit (`cast`). `changed(f)` is
+After `vlang.ir.lower`, functions of the program are inlined, updates have the form `x = x + e`, and names are unique in
+the program. Literals have the type that their context requires, and conversions are explicit (`cast`). `changed(f)` is
 the operator `differs`. Expressions compare by value, statements by identity. The IR covers the whole language; `refuse`
 reports a program that a target cannot run yet.
 """
@@ -58,11 +58,11 @@ class ParamDecl:
     """A parameter.
 
     Attributes:
-        name: Its name, unique in the program.
+        name: The name, which is unique in the program.
         type: The type of its value.
         default: An expression over constants and earlier parameters; None if the caller must pass a value.
         span: The place of the declaration.
-        shape: The numbers of rows and columns of a matrix, whose `type` is the vector of all rows; else None.
+        shape: The numbers of rows and columns of a matrix; else None. The `type` of a matrix is the vector of all rows.
     """
 
     name: str
@@ -82,7 +82,7 @@ class EdgeDecl:
     """An edge field.
 
     Attributes:
-        name: Its name, unique in the program.
+        name: The name, which is unique in the program.
         type: The type of its values.
         default: A graph-level expression; None if the graph must have the field.
         span: The place of the declaration.
@@ -99,7 +99,7 @@ class FieldDecl:
     """A vertex field.
 
     Attributes:
-        name: Its name, unique in the program.
+        name: The name, which is unique in the program.
         type: The type of its values.
         output: Whether it is declared at top level.
         required: Whether it has no initializer, so that the caller must pass an array.
@@ -127,10 +127,10 @@ class StateDecl:
     """An edge state.
 
     Attributes:
-        name: Its name, unique in the program.
+        name: The name, which is unique in the program.
         type: The type of its values.
-        rows: A vertex field that counts the statements that changed a value in the row of the vertex. The field makes
-            the receivers of changed edges active; it is no output.
+        rows: A vertex field with the number of statements that changed a value in the row of the vertex. The field
+            makes the receivers of changed edges active, and is not an output.
         span: The place of the declaration.
     """
 
@@ -149,13 +149,13 @@ class UserReduction:
 
     Attributes:
         name: The name f.
-        left: The name of a, which the body reads as Accumulator(left).
+        left: The name of the operand a, which the body reads as Accumulator(left).
         right: The name of b.
         type: The type of the operands and the result.
-        wide: The type of the accumulators, of a and b in the body, and of the body itself. Where the body computes with
-            integers, all of these have 64 bits, and a result that does not fit ends the run.
+        wide: The type of the accumulators, of a and b in the body, and of the body itself. If the body computes with
+            integers, this type has 64-bit integers, and a result that does not fit ends the run.
         body: The expression of the result.
-        identity: The result of a reduction of no values, of type `wide`.
+        identity: The result, of type `wide`, of a reduction of no values.
         span: The place of the declaration.
     """
 
@@ -170,7 +170,7 @@ class UserReduction:
 
     @property
     def exact(self) -> bool:
-        """Whether the body computes with integers, and so exactly."""
+        """Whether the body computes with integers, so that the results are exact."""
         return any(isinstance(e, Op) and e.op.startswith("exact") for e in walk(self.body))
 
 
@@ -179,7 +179,7 @@ class Require:
     """A contract.
 
     Attributes:
-        cond: an expression of edge level or below.
+        cond: an expression of graph, vertex or edge level.
         text: the source of the condition.
     """
 
@@ -279,7 +279,7 @@ class Repeat(Statement):
         limit: A graph-level count, or None.
         exact: Whether the text says `n times` rather than `at most n times`.
         until: The condition that ends the loop, or None.
-        body: Its statements. An Activate, if there is one, comes last.
+        body: Its statements. If there is an Activate, it is the last statement.
     """
 
     limit: Expr | None
@@ -305,7 +305,7 @@ class Sweep(Statement):
 
 @dataclass(frozen=True, eq=False)
 class ForVertices(Statement):
-    """The statement `for name in set_name`; without a name, for all vertices."""
+    """The statement `for name in set_name`. If `set_name` is None, the loop ranges over all vertices."""
 
     name: str
     set_name: str | None
@@ -352,11 +352,12 @@ class Program:
         needs: Its contracts about the graph.
         shown: The category and time types of parameters, fields and globals, by name. The integers of these types are
             shown as names or times.
-        texts: The parameters that stand for names in the text, which binding supplies: name of the parameter -> text.
-        later: The contracts about values that the program computes, by the name of the `let` in `body` that has the
-            value of the condition. The contracts of a `let` are checked where the `let` is.
+        texts: The parameters that replace category names of the text: name of the parameter -> category name. Binding
+            sets their values.
+        later: The contracts about values that the program computes. Each key is the name of a `let` in `body` that
+            holds the value of the condition. A contract is checked when its `let` is computed.
         states: Its edge states.
-        compared: The parameters that are only compared by == and !=, if they are in `texts` or have the type category.
+        compared: The parameters in `texts` or of type category that the program only compares by == and !=.
     """
 
     name: str

@@ -1,4 +1,5 @@
-"""Finds the direction in which an expression moves when the fields of a loop move (language.md 10.2), and value bounds.
+"""Finds the direction in which an expression moves when the fields of a loop move (language.md 10.2), and bounds on
+values.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _POSITIVE = frozenset({"abs", "common", "len", "random", "hll_size",
 
 
 def join(a: Move, b: Move) -> Move:
-    """The move that two values have in common: constants are ignored, and two different moves give UNKNOWN."""
+    """Return the common direction of two values: constants are ignored, and two different directions give UNKNOWN."""
     if a == b or b == CONSTANT:
         return a
     return b if a == CONSTANT else UNKNOWN
@@ -40,7 +41,7 @@ def flip(a: Move) -> Move:
 
 
 class Known:
-    """Known signs and bounds of values, from literals, types, degrees and the contracts of a program."""
+    """The known signs and bounds of values, derived from literals, types, degrees and the contracts of a program."""
 
     def __init__(self, program: f.Program, gathers: Mapping[str, f.Gather]) -> None:
         self._gathers = gathers
@@ -85,21 +86,23 @@ class Known:
         return None
 
     def at_most(self, expr: f.Expr, bound: float) -> bool:
-        """Whether an expression is known to be at most `bound`: a literal, or a value with a contract."""
+        """Return whether an expression is known to be at most `bound`: a literal, or a value with a contract."""
         number, key = _number(expr), self._key(expr)
         if number is not None:
             return number <= bound
         return key is not None and key in self._most and self._most[key] <= bound
 
     def bounds(self, expr: f.Expr, low: int, high: int) -> tuple[int, int]:
-        """The least and largest value of an integer input, from contracts and from the bounds `low` and `high`."""
+        """Return the least and largest value of an integer input, according to contracts and to the bounds `low` and
+        `high`.
+        """
         key = self._key(expr)
         if key is None:
             return low, high
         return max(low, self._whole_least.get(key, low)), min(high, self._whole_most.get(key, high))
 
     def nonnegative(self, expr: f.Expr) -> bool:
-        """Whether an expression is known to be >= 0."""
+        """Return whether an expression is known to be >= 0."""
         number, key = _number(expr), self._key(expr)
         if number is not None:
             return number >= 0
@@ -114,7 +117,7 @@ class Known:
         return isinstance(expr, f.Op) and self._op(expr)
 
     def reduces_nonnegative(self, reduce: f.Reduce) -> bool:
-        """Whether a reduction is known to be >= 0."""
+        """Return whether a reduction is known to be >= 0."""
         if reduce.default is not None and not self.nonnegative(reduce.default):
             return False
         if reduce.user:
@@ -150,11 +153,11 @@ def _unsigned(type_: Type) -> bool:
 
 
 class Moves:
-    """Finds how expressions move.
+    """Finds the directions in which expressions move.
 
     Args:
-        leaf: returns the move of a read.
-        grow: whether edges are added while fields stay.
+        leaf: returns the direction in which the value of a read moves.
+        grow: whether edges are added while fields stay unchanged.
     """
 
     def __init__(self, scope: LoopScope, known: Known, leaf: Callable[[f.Expr], Move], grow: bool = False) -> None:
@@ -165,7 +168,8 @@ class Moves:
 
     @classmethod
     def of_fields(cls, scope: LoopScope, known: Known, directions: Mapping[str, str | None]) -> Moves:
-        """A `Moves` for the case that every written field moves in its own direction (the table of language.md 10.2).
+        """Return a `Moves` for the case that each written field moves in its own direction (the table of language.md
+        10.2).
         """
 
         def leaf(expr: f.Expr) -> Move:

@@ -20,8 +20,8 @@ class Operator:
 
     Attributes:
         name: The operator of the IR.
-        monoid: The operator in vlang.reductions.MONOIDS; of a declared reduction, its name.
-        idempotent: Whether joining the same value again changes nothing.
+        monoid: The operator in vlang.reductions.MONOIDS; for a declared reduction, the name of the reduction.
+        idempotent: Whether a second join of the same value changes nothing.
         direction: How the field moves: "up", "down" or None.
         text: The text for `vlang explain`.
     """
@@ -52,7 +52,7 @@ class Write:
         fields: The written fields.
         operator: The joining operator; None if the fields are recomputed.
         rest: The operand e, if the write has the form *x joined with e*; the whole value if the fields are recomputed.
-        joined: The gather whose contributions may be joined into the field one by one, or None.
+        joined: The gather with contributions that may be joined into the field one by one, or None.
         delta: Whether the write is in delta form.
     """
 
@@ -65,7 +65,7 @@ class Write:
 
     @property
     def idempotent(self) -> bool:
-        """Whether joining the same contribution again changes nothing."""
+        """Whether a second join of the same contribution changes nothing."""
         return self.operator is not None and self.operator.idempotent
 
     @property
@@ -129,12 +129,12 @@ def _scalar_form(program: f.Program, apply: f.Apply) -> tuple[Operator, f.Expr] 
 
 
 def rounds(expr: f.Expr) -> bool:
-    """Whether an expression rounds a float to f16, the only conversion that may lose information here."""
+    """Return whether an expression rounds a float to f16. No other conversion in a normal form may lose information."""
     return isinstance(expr, f.Op) and expr.op == "cast" and expr.type == F16 and _wider(expr.args[0])
 
 
 def widens(expr: f.Expr) -> bool:
-    """Whether an expression converts an f16 to a wider float, which does not change the value."""
+    """Return whether an expression converts an f16 to a wider float, which does not change the value."""
     return isinstance(expr, f.Op) and expr.op == "cast" and expr.args[0].type == F16 and _wider(expr)
 
 
@@ -143,8 +143,8 @@ def _wider(expr: f.Expr) -> bool:
 
 
 def _rounded_form(value: f.Op, name: str) -> tuple[Operator, f.Expr] | None:
-    """The normal form of `x = f16(min(f32(x), e))`, which equals `min(x, f16(e))`: rounding is monotone, and x already
-    is an f16.
+    """Return the normal form of `x = f16(min(f32(x), e))`, which is `min(x, f16(e))`, because rounding is monotone and
+    x is an f16.
     """
     (inner,) = value.args
     if not (isinstance(inner, f.Op) and inner.op in ("min", "max")):
@@ -178,7 +178,7 @@ def _terms(expr: f.Expr, positive: bool) -> list[tuple[f.Expr, bool]]:
 
 
 def _chain(expr: f.Expr, op: str) -> list[f.Expr]:
-    """The operands of nested uses of one operator, from left to right."""
+    """Return the operands of an operator that is applied several times (`a op b op c`), from left to right."""
     if isinstance(expr, f.Op) and expr.op == op:
         return [operand for arg in expr.args for operand in _chain(arg, op)]
     return [expr]
@@ -189,12 +189,12 @@ def _refold(op: str, type_: Type, operands: list[f.Expr]) -> f.Expr:
 
 
 def _is_now(expr: f.Expr, name: str) -> bool:
-    """Whether an expression is the present value of the vertex's own field `name`."""
+    """Return whether an expression is the present value of the field `name` at the vertex itself."""
     return isinstance(expr, f.Field) and (expr.name, expr.of, expr.time) == (name, "self", "now")
 
 
 def _user(program: f.Program, name: str) -> Operator:
-    """A user reduction as an operator; it is idempotent only if its body is one of the idempotent operators."""
+    """Return a user reduction as an operator; it is idempotent only if its body is an idempotent built-in operator."""
     rule = next(r for r in program.reductions if r.name == name)
     sides = {rule.left, rule.right}
     body = rule.body
@@ -207,9 +207,9 @@ def _user(program: f.Program, name: str) -> Operator:
 
 
 def _joined(scope: LoopScope, operator: Operator, rest: f.Expr) -> f.Gather | None:
-    """The gather whose result is e, or e before rounding.
+    """Return the gather with the result e, or with the result e before rounding.
 
-    None if the gather has another reduction than the operator, or a `default`.
+    The result is None if the gather reduces by another operator or has a `default`.
     """
     if isinstance(rest, f.Op) and rounds(rest):
         (rest,) = rest.args
@@ -255,7 +255,8 @@ def _linear_op(op: str, kinds: list[str]) -> str | None:
 
 
 def _delta(scope: LoopScope, leaf: Leaf, apply: f.Apply, form: tuple[Operator, f.Expr]) -> bool:
-    """Whether a write is `x += e`, where e is linear in one gathered sum, and that sum is linear in `change(u.x)`.
+    """Return whether a write is `x += e`, where e is linear in one gathered sum and this sum is linear in
+    `change(u.x)`.
 
     Everything else in e and in the sum must be constant in the loop.
     """

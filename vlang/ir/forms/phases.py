@@ -1,4 +1,4 @@
-"""The phases of a superstep (language.md 4.7): one pass over the edges, then writes."""
+"""The phases of a superstep (language.md 4.7). A phase consists of one pass over the edges, followed by writes."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ class Phase:
     Attributes:
         number: The number of the phase in the superstep, from 1.
         statements: The statements.
-        domains: The domains of its reductions over edges, each once.
+        domains: The domains of the reductions over edges in the phase, without repetitions.
         neighbour: The fields written in the loop that the phase's reductions read from neighbours.
-        own: The fields written in the loop that the phase reads from the vertex itself, including the old value of a
-            normal form.
+        own: The fields written in the loop that the phase reads from the vertex itself. The old value of a normal form
+            counts.
         distant: The fields written in the loop that the phase reads from arbitrary vertices (`label.label`).
         gathered: The accumulators that the phase computes.
         used: The accumulators that the phase reads.
         writes: The fields that the phase writes.
-        late: The first gather inside a `where` that reads a field written earlier in the same `where`, so that the
-            phase takes more than one pass; None if there is none.
+        late: The first gather inside a `where` that reads a field written earlier in the same `where`; None if there is
+            none. A phase with a late gather takes more than one pass.
     """
 
     number: int
@@ -76,13 +76,15 @@ def _phase(scope: LoopScope, number: int, group: tuple[f.Statement, ...]) -> Pha
 
 
 def _from_neighbours(scope: LoopScope, statement: f.Statement) -> frozenset[str]:
-    """The fields that the loop writes and that reductions in a statement or its block read from neighbours."""
+    """Return the fields that the loop writes, and that reductions in a statement (or in its block) read from
+    neighbours.
+    """
     exprs = (expr for s in statements((statement,)) for expr in expressions(s))
     return frozenset(name for expr in exprs for name in scope.neighbour(expr))
 
 
 def _of_edges(statement: f.Statement) -> frozenset[str]:
-    """The edge states that reductions in a statement or its block read."""
+    """Return the edge states that reductions in a statement (or in its block) read."""
     return frozenset(name for s in statements((statement,)) if isinstance(s, f.Gather) for name in s.states)
 
 
@@ -93,7 +95,9 @@ def _written(statement: f.Statement) -> frozenset[str]:
 
 
 def _late(scope: LoopScope, statement: f.Statement) -> f.Statement | None:
-    """The first gather of a block that reads from neighbours a field that an earlier statement of the block writes."""
+    """Return the first gather of a block that reads, from neighbours, a field that an earlier statement of the block
+    writes.
+    """
     if not isinstance(statement, f.Where):
         return None
     written: frozenset[str] = frozenset()

@@ -40,7 +40,7 @@ class Range:
         return (low, high) if low <= high else None
 
     def has(self, value: int) -> bool:
-        """Whether the range contains a value."""
+        """Return whether the range contains a value."""
         return self.low <= value <= self.high
 
     @property
@@ -60,7 +60,7 @@ def whole(type_: Type) -> Range | None:
 
 
 def parts(type_: Type) -> Found:
-    """Return the ranges of the components of a tuple type; for any other type, a single range."""
+    """Return the ranges of the components of a tuple type. Any other type has a single range."""
     return tuple(map(whole, type_.items)) if isinstance(type_, Tuple) else (whole(type_),)
 
 
@@ -71,7 +71,9 @@ def limited(low: int, high: int, type_: Scalar) -> Range:
 
 
 def compared(a: Range, op: str, b: Range) -> Range:
-    """The values x of range `a` for which `x op y` is true for some y of range `b`; all of `a` if no x fulfils this."""
+    """Return the values x of range `a` for which `x op y` is true for some y of range `b`. If there is no such x,
+    return `a`.
+    """
     low, high = a.low, a.high
     if op in ("lt", "le", "eq"):
         high = min(high, b.high - (op == "lt"))
@@ -88,7 +90,9 @@ def both(a: Range | None, b: Range | None) -> Range | None:
 
 
 def widened(old: Found | None, new: Found) -> Found:
-    """Return the range to use after a range has grown several times: bounds that grew become 0 or the type's bound."""
+    """Return the range to use after a range has grown several times: each bound that grew becomes 0 or the bound of the
+    type.
+    """
     if old is None:
         return new
     result: list[Range | None] = []

@@ -1,7 +1,8 @@
-"""The least and largest value that each integer of a program may have, from types, literals, contracts and writes.
+"""The least and largest possible value of each integer of a program, derived from types, literals, contracts and
+writes.
 
-Where the exact result of an operation always fits its type, targets compute it with plain instructions. A range
-includes the bit patterns of `inf` and `-inf` where a value may be infinite.
+If the exact result of an operation always fits its type, targets compute the operation with plain instructions. If a
+value may be infinite, its range includes the bit patterns of `inf` and `-inf`.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Sizes(NamedTuple):
 
     @property
     def row(self) -> int:
-        """The largest number of edges of a vertex, in both directions together."""
+        """The largest total number of in-edges and out-edges of a vertex."""
         return min(2 * self.edges, MOST_EDGES)
 
 
@@ -98,14 +99,14 @@ class Ranges:
             self.sizes.row if reduce.domain.stored else self.sizes.vertices
 
     def term(self, reduce: f.Reduce) -> Range | None:
-        """The range of a term, in the type that it has before it is converted for the sum."""
+        """Return the range of a term, in the type of the term before its conversion for the sum."""
         body = reduce.body
         while isinstance(body, f.Op) and body.op == "cast" and whole(body.args[0].type) is not None:
             (body,) = body.args
         return self.within(reduce.cond).of(body)
 
     def within(self, cond: f.Expr | None) -> Ranges:
-        """The ranges of values where a condition holds."""
+        """Return the ranges of values under the assumption that a condition holds."""
         limits: dict[f.Expr, Found] = {}
         for test in _conjuncts(cond):
             a, b = test.args
@@ -239,7 +240,7 @@ _TURNED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne
 
 
 def _conjuncts(cond: f.Expr | None) -> Iterator[f.Op]:
-    """The comparisons that are true where a condition is true."""
+    """Return the comparisons that must be true if a condition is true."""
     if isinstance(cond, f.Op) and cond.op == "and":
         for part in cond.args:
             yield from _conjuncts(part)
@@ -248,7 +249,7 @@ def _conjuncts(cond: f.Expr | None) -> Iterator[f.Op]:
 
 
 def _writes(program: f.Program, given: frozenset[str]) -> Iterator[tuple[str, f.Expr | Found]]:
-    """Yield, for each write, the written name, and the value or the ranges that are written."""
+    """Yield, for each write, the written name together with the written value or its ranges."""
     types = {decl.name: decl.type for decl in program.fields}
     for statement in statements(program.body):
         if isinstance(statement, f.InitField):

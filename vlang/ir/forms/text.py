@@ -35,8 +35,7 @@ def expression(expr: f.Expr, own: str = "self") -> str:
     """An expression as text.
 
     Args:
-        own: the vertex whose fields are written without a dot. `own` is "self", or "v" inside a reduction over
-            vertices, where other reads are written as `v.f`.
+        own: the vertex whose fields are written without a dot: "self", or "v" inside a reduction over vertices.
     """
     return _text(expr, own)[0]
 
@@ -174,7 +173,7 @@ def statement_lines(statement: f.Statement, indent: str = "") -> Iterator[str]:
 
 
 def _block(statement: f.Statement) -> tuple[str, tuple[f.Statement, ...]]:
-    """The first line of a block without its colon, and its statements."""
+    """Return the first line of a block (without its colon), and the statements of the block."""
     if isinstance(statement, f.Where):
         return f"where {expression(statement.cond)}", statement.body
     if isinstance(statement, f.Repeat):

@@ -1,4 +1,5 @@
-"""How values depend on the edges of the graph: rule I refuses an old result if inputs of a loop depend on edges."""
+"""Finds how values depend on the edges of the graph. Rule I refuses an old result if inputs of a loop depend on edges.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ TIED = frozenset({"between", "common", "ordinal"})
 
 
 class Ties:
-    """How each value of a program depends on edges, found by going through the statements of its body in order.
+    """How each value of a program depends on edges. The class visits the statements of the body in order.
 
     FREE: the value does not depend on edges. NEAR: the value of a vertex depends on its own edges. FAR: the value
     depends on edges anywhere in the graph.
@@ -62,7 +63,7 @@ class Ties:
         return max(map(self.of, exprs), default=FREE)
 
     def pass_by(self, statement: f.Statement, guard: int = FREE) -> None:
-        """Record how the written values of a statement of the body depend on edges."""
+        """Record how the values that a statement of the body writes depend on edges."""
         if isinstance(statement, (f.InitField, f.InitGlobal, f.Let)):
             self._names[statement.name] = self.of(statement.value)
         elif isinstance(statement, f.Gather):
@@ -81,7 +82,7 @@ class Ties:
     def _pass_block(self, block: f.Statement) -> None:
         """Record the writes of a block that runs more than once.
 
-        The written values are FAR unless nothing in the block depends on edges.
+        The written values are FAR if anything in the block depends on edges.
         """
         inside = list(statements((block,)))
         tie = self._most(expr for one in inside for expr in expressions(one))

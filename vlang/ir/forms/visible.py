@@ -1,4 +1,4 @@
-"""A view of one loop for the analysis: its statements in order, the fields it writes, and the values constant in it."""
+"""A view of one loop for the analysis: its statements in order, the fields that it writes, and its constant values."""
 
 from __future__ import annotations
 
@@ -133,17 +133,18 @@ class LoopScope:
                 yield from self.seen(self.gathers[part.name].reduce)
 
     def word(self, name: str) -> str:
-        """The name that the program's text has for a unique name."""
+        """Return the name in the program text that belongs to a unique name."""
         return self.program.names.get(name, name)
 
     def varying(self, expr: f.Expr, sent: bool = False, own_old: bool = False) -> str | None:
-        """The first value in an expression that may change in every superstep, as program text; None if there is none.
+        """Return the first value in an expression that may change in every superstep, as program text; None if there is
+        no such value.
 
         Such values are `iteration`, a `let` of the loop, `old` and `change`.
 
         Args:
-            sent: ignore `change`, which neighbours send in a delta loop.
-            own_old: ignore `old` of the vertex's own fields.
+            sent: whether to ignore `change`, which neighbours send in a delta loop.
+            own_old: whether to ignore `old` of fields of the vertex itself.
         """
         for part in self.seen(expr):
             if isinstance(part, f.GraphValue):
@@ -159,13 +160,17 @@ class LoopScope:
         return None
 
     def steady(self, expr: f.Expr) -> bool:
-        """Whether an expression is constant in the loop: it reads no field written in the loop and no varying value."""
+        """Return whether an expression is constant in the loop: it reads no varying value, and no field that the loop
+        writes.
+        """
         return self.varying(expr) is None and not any(
             isinstance(part, f.Field) and part.name in self.written for part in self.seen(expr)
         )
 
     def distant(self, expr: f.Expr) -> f.Field | None:
-        """A read, at an arbitrary vertex (`label.label`), of a field that the loop writes; None if there is none."""
+        """Return a read of a field that the loop writes, at an arbitrary vertex (`label.label`); None if there is no
+        such read.
+        """
         for part in self.seen(expr):
             if isinstance(part, f.Field) and isinstance(part.of, f.Expr) and part.name in self.written:
                 return part
@@ -183,7 +188,9 @@ class LoopScope:
 
 
 def _outside_vertices(expr: f.Expr) -> Iterator[f.Expr]:
-    """The parts of an expression outside of reductions over vertices; inside these, "self" means every vertex."""
+    """Yield the parts of an expression outside of reductions over vertices. Inside such reductions, "self" means every
+    vertex.
+    """
     if isinstance(expr, f.Reduce) and not expr.domain.edges:
         return
     yield expr

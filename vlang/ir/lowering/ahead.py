@@ -1,7 +1,7 @@
-"""Moves reads of single vertices' values out of loops that cannot change them.
+"""Moves reads of values of single vertices out of loops that cannot change these values.
 
-Lowering turns `q.f` inside a reduction into a `let` before the statement. Inside a loop that writes neither f nor q,
-the value is the same in every superstep, so the `let` goes before the loop. As a result, the rules of the loop need not
+Lowering turns `q.f` inside a reduction into a `let` before the statement. If a loop writes neither f nor q, the value
+is the same in every superstep, so the `let` is moved before the loop. As a result, the rules of the loop need not
 assume that the value changes (rules A, N and P).
 """
 
@@ -19,11 +19,11 @@ Body = tuple[f.Statement, ...]
 
 
 def before_loop(body: Body, made: Collection[str], own: str = "") -> tuple[list[f.Let], Body]:
-    """Return the `let`s that may go before a loop, and its block without them.
+    """Return the `let`s that may be moved before a loop, and the block of the loop without these `let`s.
 
     Args:
         body: the block of the loop.
-        made: the names of the `let`s that lowering made for values of single vertices.
+        made: the names of the `let`s that lowering has created for values of single vertices.
         own: the name of the variable of the loop; "" if it has none.
     """
     changed = {own, *(name for statement in statements(body) for name in _assigned(statement))}
@@ -33,7 +33,8 @@ def before_loop(body: Body, made: Collection[str], own: str = "") -> tuple[list[
 
 
 def _assigned(statement: f.Statement) -> tuple[str, ...]:
-    """The fields and names of graph values that a statement assigns itself; assignments in its block do not count."""
+    """Return the fields and the names of graph values that a statement assigns. Assignments in its block do not count.
+    """
     if isinstance(statement, f.Apply):
         return statement.fields
     if isinstance(statement, (f.InitField, f.InitGlobal, f.ForVertices, f.ForRange)):

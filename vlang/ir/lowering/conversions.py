@@ -1,7 +1,7 @@
-"""The types of lowered expressions: literals and counters take the type of their context, conversions become casts.
+"""The types of lowered expressions: literals and counters take the type of their context, and conversions become casts.
 
 During lowering, literals and counters (`N`, `iteration`) are weak: they have the types INTEGER and NUMBER of
-`vlang.types`. `fit` converts an expression to the type that its context requires and leaves no weak type inside.
+`vlang.types`. `fit` converts an expression to the type that the context requires. The result contains no weak type.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["computing", "fit", "float_of", "fold", "meet", "seed", "weak", "wide
 
 
 def weak(type_: Type) -> bool:
-    """Whether a type is weak, so that the context of the expression decides its final type."""
+    """Return whether a type is weak, so that the context of the expression decides its final type."""
     if isinstance(type_, Tuple):
         return any(item.weak for item in type_.items)
     if isinstance(type_, Vector):
@@ -38,7 +38,7 @@ def meet(a: Type, b: Type) -> Type:
 
 
 def computing(type_: Type) -> Type:
-    """The type in which arithmetic on a stored value is done: f32 for f16, which is for storage only."""
+    """Return the type for arithmetic on a stored value: f32 for an f16, which is a storage type only."""
     if isinstance(type_, Vector):
         return Vector(F32, type_.size) if type_.item == F16 else type_
     if isinstance(type_, Tuple):
@@ -55,14 +55,16 @@ def widest(type_: Type) -> Type:
 
 
 def _wide(item: Scalar, unsigned: bool) -> Scalar:
-    """The 64-bit type for a narrower integer type: i64, or u64 for an unsigned type if `unsigned`; floats are kept."""
+    """Return the 64-bit type for an integer type: i64, or u64 for an unsigned type if `unsigned`. Floats keep their
+    type.
+    """
     if item.kind == "uint":
         return U64 if unsigned or item == U64 else I64
     return I64 if item.kind == "int" else item
 
 
 def fit(expr: f.Expr, place: Type) -> f.Expr:
-    """`expr` converted to the final type `place`: weak parts get their final types, other parts are cast."""
+    """Convert `expr` to the final type `place`. Weak parts get their final types, and other parts are cast."""
     if expr.type == place:
         return expr
     if isinstance(place, Vector):
@@ -144,7 +146,9 @@ def _concrete(expr: f.Expr, place: Scalar) -> f.Expr:
 
 
 def _placed(value: bool | int | float | None, place: Scalar) -> bool | int | float | None:
-    """A literal's value in its final type; `inf` and values that are too large become the type's largest integer."""
+    """Return the value of a literal in its final type. `inf` and values that are too large become the largest integer
+    of the type.
+    """
     if isinstance(value, bool) or value is None:
         return value
     if place.floating:
@@ -155,7 +159,7 @@ def _placed(value: bool | int | float | None, place: Scalar) -> bool | int | flo
 
 
 def seed(expr: f.Expr) -> f.Expr:
-    """An integer as the seed of a random function: converted to u64, modulo 2^64."""
+    """Convert an integer to the seed of a random function: a u64, modulo 2^64."""
     if isinstance(expr, f.Const) and expr.type == INTEGER and isinstance(expr.value, int):
         return f.Const(U64, expr.value % (1 << 64))
     if weak(expr.type):
@@ -164,7 +168,7 @@ def seed(expr: f.Expr) -> f.Expr:
 
 
 def _cast_const(expr: f.Const, place: Scalar) -> f.Expr:
-    """Fold the cast of an integer constant where nothing is rounded or lost; `inf` stays a cast."""
+    """Fold the cast of an integer constant if the value does not change. The cast of `inf` is not folded."""
     source, value = expr.type, expr.value
     assert isinstance(source, Scalar)
     if source.integral and isinstance(value, int) and place.numeric and value not in (source.lowest, source.highest):
@@ -175,7 +179,9 @@ def _cast_const(expr: f.Const, place: Scalar) -> f.Expr:
 
 
 def float_of(type_: Type, precision: int) -> Type:
-    """The type in which `/`, `sqrt` and similar functions compute: floats keep their type, integers become `float`."""
+    """Return the type in which `/`, `sqrt` and similar functions compute: floats keep their type, and integers become
+    `float`.
+    """
     if isinstance(type_, Vector):
         item = float_of(type_.item, precision)
         assert isinstance(item, Scalar)

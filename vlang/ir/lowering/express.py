@@ -1,4 +1,4 @@
-"""Expressions of the tree lowered to expressions of the IR: names resolved, functions inlined, conversions explicit."""
+"""Lowers expressions of the tree to the IR: resolves names, inlines functions, and makes conversions explicit."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ _TIMES = {"old": "old", "changed": "old", "change": "change"}
 
 
 class Expressions(Reductions):
-    """Lowers expressions. Methods with a leading underscore may return weak types, which `typed` makes final."""
+    """Lowers expressions. Methods with a leading underscore may return weak types, and `typed` makes the types final.
+    """
 
     def __init__(self, checked: Checked, names: Names) -> None:
         self._checked = checked
@@ -66,7 +67,7 @@ class Expressions(Reductions):
         return self.concrete(self._expr(node), place)
 
     def concrete(self, expr: f.Expr, place: Type | None = None) -> f.Expr:
-        """A lowered expression converted to type `place`; without `place`, to its own final type."""
+        """Convert a lowered expression to `place` or, without `place`, to its own final type."""
         return fit(expr, concrete(expr.type, self.precision) if place is None else place)
 
     def updated(self, op: str, target: f.Expr, node: t.Expr, place: Type) -> f.Expr:
@@ -92,7 +93,7 @@ class Expressions(Reductions):
 
     @contextmanager
     def bound(self, arguments: dict[Symbol, f.Expr]) -> Iterator[None]:
-        """Inside the context, these expressions replace the parameters of a function."""
+        """Return a context manager. Inside the context, these expressions replace the parameters of a function."""
         outer = self._arguments
         self._arguments = outer | arguments
         try:
@@ -194,7 +195,7 @@ class Expressions(Reductions):
 
     @staticmethod
     def _read(expr: f.Expr) -> f.Expr:
-        """A read of a stored value, converted to the type for arithmetic: f16 is for storage only."""
+        """Convert a read of a stored value to the type for arithmetic: an f16 becomes an f32."""
         return fit(expr, computing(expr.type))
 
     # --------------------------------------------------------------- operators
@@ -218,7 +219,7 @@ class Expressions(Reductions):
         return f.Op(value.type, self._named("neg", value.type), (value,))
 
     def _named(self, op: str, type_: Type) -> str:
-        """The operator of the IR for `op`: in the modes "wrap" and "exact", arithmetic on integers has other names."""
+        """Return the IR operator for `op`. Integer arithmetic has other names in the modes "wrap" and "exact"."""
         item = type_.item if isinstance(type_, Vector) else type_
         whole = isinstance(item, Scalar) and item.integral
         return f"{self._mode}{op}" if whole and op in ("add", "sub", "mul", "pow", "neg") else op
@@ -263,13 +264,13 @@ class Expressions(Reductions):
                     tuple(f.Op(type_.item, "dot", (fit(row, type_), vector)) for row in rows))
 
     def _moved(self, symbol: str, left: f.Expr, right: f.Expr, time: Scalar) -> f.Expr:
-        """`left symbol right` where an operand is a time: the difference of two times, or a time moved by a number."""
+        """Lower `left symbol right` for times: the difference of two times, or a time plus or minus a number."""
         sides = [fit(side, time) if side.type == TEXT else side for side in (left, right)]
         moved = self.operate(symbol, *(fit(side, I64) for side in sides))
         return moved if all(side.type == time for side in sides) else fit(moved, time)
 
     def _beside(self, expr: f.Expr, type_: Type) -> f.Expr:
-        """The distance of a shift in its own integer type; literals and counters take the type of the shifted value."""
+        """Lower the distance of a shift. A literal or counter takes the type of the shifted value."""
         if isinstance(type_, Vector):
             return fit(self.concrete(expr, type_.item if weak(expr.type) else None), Vector(type_.item, type_.size))
         return self.concrete(expr, type_ if weak(expr.type) else None)

@@ -18,7 +18,7 @@ Builder = Callable[[str, Args, int], f.Expr]
 
 
 def _least(name: str, args: Args, precision: int) -> f.Expr:
-    """`min` or `max`: of several values, folded from the left, or of the components of one vector."""
+    """Lower `min` or `max` of several values (folded from the left), or of the components of one vector."""
     if len(args) == 1:
         return _folded(name, args, precision)
     type_ = args[0].type
@@ -39,7 +39,7 @@ def _folded(name: str, args: Args, precision: int) -> f.Expr:
 
 
 def _absolute(name: str, args: Args, precision: int) -> f.Expr:
-    """abs and sign, in the type of the operand."""
+    """Lower `abs` or `sign`; the result has the type of the operand."""
     return f.Op(args[0].type, name, args)
 
 
@@ -64,7 +64,7 @@ def _with_item(type_: Type, item: Scalar) -> Type:
 
 
 def _whole(name: str, args: Args, precision: int) -> f.Expr:
-    """A float rounded to an `int`; an integer stays unchanged."""
+    """Round a float to an `int`; an integer stays unchanged."""
     arg = fit(args[0], concrete(args[0].type, precision))
     if _item(arg.type).integral:
         return args[0]
@@ -96,14 +96,16 @@ def _clamp(name: str, args: Args, precision: int) -> f.Expr:
 
 
 def _undefined(name: str, args: Args, precision: int) -> f.Expr:
-    """Whether a number is NaN: it differs from itself."""
+    """Return a test whether a number is NaN: the number differs from itself."""
     (arg,) = args
     arg = fit(arg, concrete(arg.type, precision))
     return f.Op(BOOL, "ne", (arg, arg)) if _item(arg.type).floating else f.Const(BOOL, False)
 
 
 def _mean(name: str, args: Args, precision: int) -> f.Expr:
-    """The mean of the components of a vector: their sum, from the left, divided by their number."""
+    """Lower the mean of the components of a vector: the sum of the components (added from the left), divided by the
+    number of components.
+    """
     vector = fit(args[0], float_of(concrete(args[0].type, precision), precision))
     assert isinstance(vector.type, Vector)
     item = vector.type.item
@@ -111,7 +113,7 @@ def _mean(name: str, args: Args, precision: int) -> f.Expr:
 
 
 def _place(name: str, args: Args, precision: int) -> f.Expr:
-    """argmin and argmax of the components of a vector."""
+    """Lower `argmin` or `argmax` of the components of a vector."""
     return f.Op(scalar_named("int", precision), f"v{name}", (fit(args[0], concrete(args[0].type, precision)),))
 
 
@@ -136,15 +138,15 @@ def _unit(name: str, args: Args, precision: int) -> f.Expr:
 
 
 def _random(name: str, args: Args, precision: int) -> f.Expr:
-    """`random(seed, key, ...)`: all keys but the last are hashed into the seed."""
+    """Lower `random(seed, key, ...)`: all keys except the last key are hashed into the seed."""
     return hashed(args, scalar_named("float", precision), name)
 
 
 def hashed(args: Args, type_: Type, op: str) -> f.Expr:
-    """A seed and keys, hashed one after another.
+    """Hash a seed and keys, one key after another.
 
     Args:
-        args: The seed and at least one key, each an integer or a vertex.
+        args: The seed and at least one key. Each is an integer or a vertex.
         type_: The type of the result.
         op: The operator that hashes the last key: "mix" or "random".
     """
@@ -155,7 +157,7 @@ def hashed(args: Args, type_: Type, op: str) -> f.Expr:
 
 
 def _gives(word: str) -> Builder:
-    """The builder of a function whose arguments need no conversion and whose result is an `int` or a `float`."""
+    """Return the builder of a function with an `int` or `float` result and arguments that need no conversion."""
 
     def build(name: str, args: Args, precision: int) -> f.Expr:
         return f.Op(scalar_named(word, precision), name, args)

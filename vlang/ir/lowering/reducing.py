@@ -1,4 +1,6 @@
-"""Lowers reductions of the tree to reductions of the IR; `vlang.ir.lowering.express` lowers expressions inside them."""
+"""Lowers reductions of the tree to reductions of the IR. `vlang.ir.lowering.express` lowers the expressions in a
+reduction.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ class Reductions(ABC):
 
     @abstractmethod
     def concrete(self, expr: f.Expr, place: Type | None = None) -> f.Expr:
-        """A lowered expression converted to type `place`, or to its own final type."""
+        """Convert a lowered expression to type `place`, or to its own final type."""
 
     @abstractmethod
     def symbol_type(self, symbol: Symbol) -> Type:
@@ -44,7 +46,7 @@ class Reductions(ABC):
         """Lower an expression, whose type may be weak."""
 
     def reduce(self, node: t.Reduce) -> f.Reduce:
-        """Lower a reduction as written; the result has a final type."""
+        """Lower a reduction of the tree to a reduction with a final type."""
         if node.group is not None:
             return self._grouped(node, node.group)
         if node.weight is not None and not node.keys:
@@ -74,14 +76,14 @@ class Reductions(ABC):
         return f.Reduce(type_, name, body, domain, cond, default, user, key, span=node.span)
 
     def _of_group(self, node: t.Reduce) -> f.Reduce:
-        """A reduction over the edges of a group; `_reducing` is already set, and stays set."""
+        """Lower a reduction over the edges of a group. `_reducing` is already set, and stays set."""
         cond = None if node.cond is None else self._expr(node.cond)
         type_, name, body, user = self._folded(node, True)
         default = None if node.default is None else self.typed(node.default, type_)
         return f.Reduce(type_, name, body, f.Domain("group"), cond, default, user, span=node.span)
 
     def _of_pair(self, node: t.Reduce) -> f.Reduce:
-        """A reduction over the common neighbours of the two ends of an edge; `_reducing` is already set."""
+        """Lower a reduction over the common neighbours of the two ends of an edge. `_reducing` is already set."""
         cond = None if node.cond is None else self._expr(node.cond)
         type_, name, body, user = self._folded(node, True)
         default = None if node.default is None else self.typed(node.default, type_)
@@ -90,7 +92,7 @@ class Reductions(ABC):
         return f.Reduce(type_, name, body, f.Domain("common"), cond, default, user, key, span=node.span)
 
     def _folded(self, node: t.Reduce, edges: bool) -> tuple[Type, str, f.Expr, bool]:
-        """The type of a reduction, its name, its body, and whether the program declares it."""
+        """Return the type, the name and the body of a reduction, and whether the program declares the reduction."""
         symbol = self._checked.symbols.get(node)
         if symbol is not None and symbol.kind == "reduction":
             type_ = computing(self.symbol_type(symbol))
@@ -114,9 +116,9 @@ class Reductions(ABC):
                         span=node.span)
 
     def _weighted_mode(self, node: t.Reduce, weight: t.Expr) -> f.Reduce:
-        """`mode(e for D, weight = w)`: component 1 of `min((-sum(w for u), c) for D by c = e)`.
+        """Lower `mode(e for D, weight = w)` to component 1 of `min((-sum(w for u), c) for D by c = e)`.
 
-        The weights are summed in 64 bits, since two infinite sums would tie.
+        The weights are summed in 64 bits, because two infinite sums would be equal.
         """
         self._reducing, self._ends = True, node.domain.kind
         cond = None if node.cond is None else self._expr(node.cond)
@@ -140,18 +142,18 @@ class Reductions(ABC):
                         span=node.span)
 
     def picks_edge(self, node: t.Expr) -> bool:
-        """Whether an expression is a `pick`."""
+        """Return whether an expression is a `pick`."""
         return isinstance(node, t.Reduce) and bool(node.keys)
 
     def chosen(self, pair: f.Expr) -> f.Expr:
-        """The value of a pick, from the tuple that `_picked` gives."""
+        """Return the value of a pick, which is an item of the tuple from `_picked`."""
         assert isinstance(pair.type, Tuple)
         return f.Op(pair.type.items[1], "item", (pair,), 1)
 
     def edge_keys(self) -> tuple[f.Expr, ...]:
         """The keys for which `edge` stands: the numbers of the tail and the head, and the ordinal of parallel edges.
 
-        In `u -- self`, edges have no direction, so the smaller number comes first.
+        In `u -- self`, edges have no direction, so the smaller of the two numbers is the first key.
         """
         u, self_ = f.Vertex(VERTEX, "other"), f.Vertex(VERTEX, "self")
         ordinal = f.Op(U64, "ordinal", (u, self_))
@@ -160,11 +162,12 @@ class Reductions(ABC):
         return (u, self_, ordinal) if self._ends == "in" else (self_, u, ordinal)
 
     def _picked(self, node: t.Reduce) -> f.Reduce:
-        """`pick(e for D if c, seed, key, ...)`: `min((hash, e) for D if c)`, a tuple with the chosen value as item 1.
+        """Lower `pick(e for D if c, seed, key, ...)` to `min((hash, e) for D if c)`, a tuple with the chosen value as
+        item 1.
 
         Without weights, `hash` is computed from the seed, the keys, `self`, the neighbour and the position among edges
-        to this neighbour. With weights, `hash` is the time of an event at the rate w, which is exponentially
-        distributed; the first event chooses (Efraimidis, Spirakis: Weighted random sampling with a reservoir, IPL 97,
+        to this neighbour. With weights, `hash` is the exponentially distributed time of an event at the rate w. The
+        edge with the first event is chosen (Efraimidis, Spirakis: Weighted random sampling with a reservoir, IPL 97,
         2006).
         """
         self._reducing, self._ends = True, node.domain.kind
@@ -202,7 +205,9 @@ class Reductions(ABC):
         return self.names.unique[self._checked.symbols[domain]]
 
     def _reduced(self, name: str, body: f.Expr, edges: bool) -> tuple[Type, f.Expr]:
-        """The type of a built-in reduction, and its body converted to the type of the accumulator."""
+        """Return the type of a built-in reduction, and the body of the reduction converted to the type of the
+        accumulator.
+        """
         rule = REDUCTIONS[name]
         body = self.concrete(body)
         if rule.result == "int":

@@ -47,7 +47,7 @@ def any_order(ctx: Context) -> Verdict:
 
 
 def _read_together(ctx: Context, write: Write) -> bool:
-    """Whether neighbours read several of the fields that are written together."""
+    """Return whether neighbours read more than one field of a write of several fields."""
     return len(set(write.fields) & {name for phase in ctx.phases for name in phase.neighbour}) > 1
 
 
@@ -70,7 +70,9 @@ def _not_joined(ctx: Context, write: Write) -> Verdict | None:
 
 
 def _against(ctx: Context, write: Write) -> Verdict | None:
-    """Why a joined value, or a `where` around the write, may move opposite to the field; None if neither may."""
+    """Return the reason why a joined value, or a `where` around the write, may move against the direction of the field;
+    None if both cannot.
+    """
     scope, moves = ctx.scope, ctx.moves()
     word = scope.word(write.fields[0])
     way = UP if ctx.directions[write.fields[0]] == "up" else DOWN
@@ -96,7 +98,7 @@ def _against(ctx: Context, write: Write) -> Verdict | None:
 
 
 def _plain_copy(ctx: Context, write: Write) -> bool:
-    """Whether each contribution is `u.x` itself, which an idempotent user reduction requires."""
+    """Return whether each contribution is `u.x` itself, which an idempotent user reduction requires."""
     if write.joined is None:
         return False
     reduce = write.joined.reduce
@@ -109,7 +111,9 @@ def _plain_copy(ctx: Context, write: Write) -> bool:
 
 
 def priority(ctx: Context, order: Verdict) -> Verdict:
-    """Rule O: vertices may run in any order; priority order pays if no contribution is better than its source."""
+    """Rule O: vertices may run in any order, and no contribution is better than its source, so that priority order
+    saves work.
+    """
     if not order.granted:
         return Verdict(False, "needs any order (rule A), which is refused", order.letter)
     if ctx.kind == "delta":
@@ -122,7 +126,7 @@ def priority(ctx: Context, order: Verdict) -> Verdict:
 
 
 def extensive(ctx: Context, write: Write) -> bool:
-    """Whether no contribution joined into x is better than the `u.x` that it is computed from."""
+    """Return whether no contribution joined into x is better than the `u.x` from which it is computed."""
     if write.joined is None or write.direction is None:
         return False
     body: f.Expr = write.joined.reduce.body
@@ -155,7 +159,7 @@ def _extends(ctx: Context, body: f.Expr, name: str, down: bool) -> bool:
 
 
 def push(ctx: Context) -> Verdict:
-    """Rule P: only active vertices send, and their contributions are joined into the field at once."""
+    """Rule P: only active vertices send, and their contributions are joined into the field immediately."""
     scope = ctx.scope
     if scope.inner is not None:
         return Verdict(False, ctx.inner_reason, "i")

@@ -1,4 +1,5 @@
-"""Rule S (single assignment): each vertex is written once, after all neighbours that a strict order puts before it."""
+"""Rule S (single assignment): each vertex is written once, after all neighbours that come before it in a strict order.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ __all__ = ["single_assignment", "strict_order"]
 
 
 def single_assignment(ctx: Context) -> Verdict:
-    """Rule S: each vertex is written once, when all neighbours that come before it in a strict order are final."""
+    """Rule S: each vertex is written once, when all neighbours before it in a strict order have final values."""
     refusal = Verdict(False, "no `where x == E and ready` with one strict order of the neighbours")
     if ctx.scope.inner is not None or ctx.kind != "fixpoint" or len(ctx.writes) != 1:
         return refusal
@@ -49,7 +50,8 @@ _NEGATED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "le": "gt", "gt": "l
 
 
 def _is_blank(cond: f.Expr, name: str) -> bool:
-    """Whether a condition tests that x still has its initial value E: `x == E`, or a comparison with a literal."""
+    """Return whether a condition (`x == E`, or a comparison with a literal) tests that x still has its initial value E.
+    """
     if not (isinstance(cond, f.Op) and cond.op in ("eq", "lt", "le", "gt", "ge")):
         return False
     left, right = cond.args
@@ -74,7 +76,7 @@ def _start_value(ctx: Context, name: str) -> f.Const | None:
 
 
 def _holds(test: f.Expr, value: f.Const) -> bool:
-    """Whether the test `x op literal` is true for a value of x."""
+    """Return whether the test `x op literal` is true for a value of x."""
     assert isinstance(test, f.Op)
     bound = test.args[1]
     assert isinstance(bound, f.Const)
@@ -85,7 +87,7 @@ def _holds(test: f.Expr, value: f.Const) -> bool:
 
 
 def strict_order(cond: f.Expr) -> bool:
-    """Whether a condition orders the ends of an edge strictly: `(u.p, ..., u) < (p, ..., self)`, or with `>`."""
+    """Return whether a condition orders the ends of an edge strictly, as `(u.p, ..., u) < (p, ..., self)` does."""
     if not (isinstance(cond, f.Op) and cond.op in ("lt", "gt")):
         return False
     left, right = cond.args
@@ -106,7 +108,9 @@ def _side(tuple_: f.Op) -> str:
 
 
 def _assigned(ctx: Context, write: Write, test: f.Expr, start: f.Const) -> bool:
-    """Whether the written value fails `test`, which permits a single write, and depends on final neighbours only."""
+    """Return whether the written value depends only on final neighbours and fails `test`, so that a vertex is written
+    only once.
+    """
     rest = write.rest
     gather = ctx.scope.gathers.get(rest.name) if isinstance(rest, f.Accumulator) else None
     if gather is None or ctx.scope.own(gather.reduce):

@@ -29,12 +29,12 @@ LETTERS = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a rule is granted for a loop, with the reason.
+    """The verdict of a rule for a loop: granted or refused, with the reason.
 
     Attributes:
         granted: Whether the rule is granted.
         reason: The reason in words, for `vlang explain`.
-        letter: For a refusal, a letter explained in LETTERS; "" if granted.
+        letter: The letter of a refusal, which LETTERS explains; "" if the rule is granted.
         marks: Refinements of the verdict, such as "+self" or "insert".
     """
 
@@ -53,14 +53,14 @@ class Context:
 
     Attributes:
         scope: The loop in its program.
-        writes: Its writes with their normal forms.
+        writes: The writes of the loop, with the normal form of each write.
         directions: How each written field moves: "up", "down", or None if it may move both ways.
         known: Signs and bounds of values.
         phases: Its phases.
         default: Whether the loop uses the default activation.
-        default_reason: Why it does, or why not.
+        default_reason: The reason why the loop uses the default activation, or why it does not.
         kind: "fixpoint", "delta", "tolerance" or "counted" (language.md section 9).
-        kind_reason: Why the loop is of this kind.
+        kind_reason: The reason why the loop is of this kind.
     """
 
     scope: LoopScope
@@ -82,7 +82,7 @@ class Context:
         return tuple(write for write in self.writes if name in write.fields)
 
     def whole(self, write: Write) -> bool:
-        """Whether the fields of a tuple write are always written together, in this order."""
+        """Return whether the fields of a tuple write are always written together, in this order."""
         return all(other.fields == write.fields for name in write.fields for other in self.ways(name))
 
     @property
@@ -92,7 +92,7 @@ class Context:
         return tuple(name for write in self.writes for name in write.fields if whole(types[name]) is not None)
 
     def named(self, names: Iterable[str]) -> str:
-        """Names as they are in the text, quoted and listed."""
+        """Return a list of quoted names as text, with the names of the program text."""
         return listed(f"`{self.scope.word(name)}`" for name in sorted(names))
 
     @property
@@ -121,8 +121,8 @@ def context_of(program: f.Program, loop: f.Repeat) -> Context:
 def with_states(ctx: Context) -> Verdict | None:
     """The refusal of every rule about neighbours in a loop that reads or writes edge states; None for other loops.
 
-    A value of an edge belongs to the row of its receiver. It is replaced, not joined, and a change of it notifies no
-    vertex.
+    A value of an edge belongs to the row of its receiver. The value is replaced, not joined, and a change of the value
+    notifies no vertex.
     """
     for gather in ctx.scope.gathers.values():
         names = sorted(({gather.keeps} if gather.keeps else set()) | gather.states)
@@ -138,8 +138,8 @@ def beyond_edges(ctx: Context) -> Verdict | None:
 
     The result is None for other loops.
 
-    A gather along pointers reads the vertices whose field names this vertex. The vertices that point to a vertex are
-    found anew whenever the field has changed.
+    A gather along pointers reads the vertices that point to this vertex by a field. After a change of the field, the
+    vertices that point to a vertex must be found again.
     """
     refused = with_states(ctx)
     if refused is not None:
@@ -153,10 +153,11 @@ def beyond_edges(ctx: Context) -> Verdict | None:
 
 
 def by_groups(ctx: Context) -> Verdict | None:
-    """The refusal of all rules but N in a loop that gathers by groups, along pointers or from common neighbours.
+    """Return the refusal of all rules except N, for a loop that gathers by groups, along pointers or from common
+    neighbours.
 
-    The result is None for other loops.
-    The value of a group is known only from all of its edges, and a new key of one neighbour changes two groups.
+    The result is None for other loops. The value of a group depends on all of its edges, and a new key of one neighbour
+    changes two groups.
     """
     for name, gather in ctx.scope.gathers.items():
         if gather.reduce.group is not None:
@@ -177,10 +178,10 @@ def _direction(writes: tuple[Write, ...], name: str) -> str | None:
 
 
 def outside(scope: LoopScope, writes: tuple[Write, ...], some: Iterable[Write]) -> frozenset[str]:
-    """The own fields that the writes `some` read, except on the left side of an idempotent or delta form.
+    """Return the own fields that the writes in `some` read, except on the left side of an idempotent or delta form.
 
-    Reads on the left side do not count because (x v a) v a = x v a, where v is the join. The equation helps only if
-    nothing else changes x in between, so every write of x in the loop must join with the same operator.
+    Reads on the left side do not count because (x v a) v a = x v a, where v is the join. This holds only if nothing
+    else changes x. Therefore every write of x in the loop must join with the same operator.
     """
     found: set[str] = set()
     for write in some:
@@ -191,13 +192,15 @@ def outside(scope: LoopScope, writes: tuple[Write, ...], some: Iterable[Write]) 
 
 
 def joins_only(writes: tuple[Write, ...], write: Write) -> bool:
-    """Whether a write is an idempotent join, and every write of its fields uses the same operator."""
+    """Return whether a write is an idempotent join, and all other writes of its fields use the same operator."""
     alike = [w for name in write.fields for w in writes if name in w.fields]
     return write.idempotent and all(w.operator == write.operator and w.fields == write.fields for w in alike)
 
 
 def _read_outside(scope: LoopScope, writes: tuple[Write, ...]) -> frozenset[str]:
-    """The fields that a later superstep reads. If one of these fields changes, vertices must become active."""
+    """The fields that a later superstep reads. If a field that a later superstep reads changes, vertices must become
+    active.
+    """
     needed = set(outside(scope, writes, writes))
     for statement in statements(scope.loop.body):
         for expr in expressions(statement):
@@ -214,7 +217,7 @@ def _read_outside(scope: LoopScope, writes: tuple[Write, ...]) -> frozenset[str]
 def _activation(
     scope: LoopScope, writes: tuple[Write, ...], directions: dict[str, str | None]
 ) -> tuple[bool, str]:
-    """Whether the loop has the default activation, by the criteria of language.md section 9, and the reason."""
+    """Return whether the loop has the default activation, by the criteria of language.md section 9, and the reason."""
     activate = scope.loop.activate
     if activate is None:
         return True, "no `activate when`: a vertex is active if a field applied in the loop changed"
@@ -238,7 +241,9 @@ def _disjuncts(cond: f.Expr) -> list[f.Expr]:
 
 
 def _change_test(cond: f.Expr, directions: dict[str, str | None]) -> str | None:
-    """The field f in `changed(f)` or `f != old(f)`, or in `f < old(f)` or `f > old(f)` if f moves only that way."""
+    """Return the field f of a test `changed(f)` or `f != old(f)`. A test `f < old(f)` or `f > old(f)` also counts if f
+    moves only in this direction.
+    """
     if not (isinstance(cond, f.Op) and cond.op in ("differs", "ne", "lt", "gt")):
         return None
     op, (now, then) = cond.op, cond.args

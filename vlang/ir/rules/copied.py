@@ -1,4 +1,4 @@
-"""Rule K (values copied over a symmetric relation); docs/internals/rule-k.md states and proves it."""
+"""Rule K (values copied over a symmetric relation); docs/internals/rule-k.md states and proves the rule."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def copied(ctx: Context) -> Verdict:
 
 
 def _unlike(ctx: Context) -> Verdict | None:
-    """The reason why the loop is not a fixpoint loop over all vertices; None if it is."""
+    """Return the reason why the loop is not a fixpoint loop over all vertices; None if the loop has this form."""
     if ctx.scope.inner is not None:
         return Verdict(False, ctx.inner_reason, "i")
     if ctx.kind == "counted":
@@ -39,7 +39,9 @@ def _unlike(ctx: Context) -> Verdict | None:
 
 
 def _not_alone(ctx: Context) -> Verdict | None:
-    """The reason why the loop does not consist of one gather and one write for every vertex; None if it does."""
+    """Return the reason why the loop does not consist of one gather and one write for every vertex; None if the loop
+    has this form.
+    """
     if len(ctx.writes) > 1:
         return Verdict(False, "more than one write: not just one value is propagated", "w")
     if any(isinstance(statement, f.Where) for statement in statements(ctx.scope.loop.body)):
@@ -50,7 +52,7 @@ def _not_alone(ctx: Context) -> Verdict | None:
 
 
 def _joins(ctx: Context, write: Write) -> Verdict:
-    """Whether the loop's only write joins `u.x` itself into x."""
+    """Return whether the loop's only write joins `u.x` itself into x."""
     word = ctx.scope.word(write.fields[0])
     if write.operator is None:
         return Verdict(False, f"`{word}` is recomputed, not joined with its old value", "r")

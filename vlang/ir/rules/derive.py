@@ -35,8 +35,8 @@ def derive(ctx: Context) -> Verdict:
 
 
 def _refusal(ctx: Context) -> str | None:
-    """The reason why the only write of the loop does not have the form x = c + L(sum of terms linear in u.x); None if
-    it has.
+    """Return the reason why the only write of the loop does not have the form x = c + L(sum of terms that are linear in
+    u.x); None if it has this form.
     """
     scope = ctx.scope
     if len(ctx.writes) != 1 or len(ctx.writes[0].fields) != 1:

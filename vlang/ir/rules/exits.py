@@ -24,7 +24,9 @@ def absorbing(ctx: Context) -> tuple[str, ...]:
 
 
 def done(ctx: Context) -> dict[str, bool]:
-    """X1, second part: fields, each with the absorbing value at which a vertex need not gather at all."""
+    """X1, second part: pairs of a field and an absorbing value. A vertex need not gather if the field has the absorbing
+    value.
+    """
     if ctx.scope.inner is not None or with_states(ctx) is not None:  # a vertex always writes the values of its row
         return {}
     found: dict[str, bool] = {}
@@ -51,7 +53,7 @@ def _used(statement: f.Statement) -> set[str]:
 
 
 def uniform_frontier(ctx: Context) -> Verdict:
-    """X2: whether the loop is a breadth-first search, so that it may be direction-optimising."""
+    """X2: whether the loop is a breadth-first search, which may optimise its direction."""
     no = "not the shape of a breadth-first search: "
     if ctx.scope.inner is not None:
         return Verdict(False, ctx.inner_reason, "i")
@@ -73,7 +75,9 @@ def uniform_frontier(ctx: Context) -> Verdict:
 
 
 def _steps(reduce: f.Reduce, name: str) -> bool:
-    """Whether a reduction is `min(u.x + c)` or `max(u.x - c)` over scalars, without `if`; c is a literal >= 0."""
+    """Return whether a reduction is `min(u.x + c)` or `max(u.x - c)` over scalars, without `if`, where c is a literal
+    >= 0.
+    """
     body = reduce.body
     if reduce.cond is not None or reduce.operator not in ("min", "max") or not isinstance(body.type, Scalar):
         return False
@@ -97,7 +101,8 @@ def _is_neighbour(expr: f.Expr, name: str) -> bool:
 
 
 def _uniform_start(ctx: Context, name: str, far: float) -> bool:
-    """Whether x is either infinite or one constant, the same for all vertices, each time the loop is entered."""
+    """Return whether, at each entry of the loop, every x is infinite or equal to one constant that all vertices share.
+    """
     program, loop = ctx.scope.program, ctx.scope.loop
     everything = list(statements(program.body))
     starts = [s for s in everything if isinstance(s, f.InitField) and s.name == name]
@@ -117,7 +122,7 @@ def _loops(blocks: tuple[f.Statement, ...]) -> tuple[f.Statement, ...]:
 
 
 def _choices(expr: f.Expr) -> list[f.Const] | None:
-    """The constants among which an expression chooses; None if it may have other values."""
+    """Return the constants among which an expression chooses; None if the expression may have other values."""
     if isinstance(expr, f.Const):
         return [expr]
     if isinstance(expr, f.Op) and expr.op == "select":
@@ -137,7 +142,7 @@ def _infinite(value: f.Const, far: float) -> bool:
 
 
 def strict(reduce: f.Reduce, known: Known) -> Verdict:
-    """Rule Z: whether a neighbour contributes nothing where one of its fields has the identity."""
+    """Rule Z: whether a neighbour contributes nothing if one of its fields is equal to the identity."""
     if reduce.user or reduce.default is not None or not reduce.domain.stored or reduce.key:
         return Verdict(False, "no identity that every neighbour could hold")
     names, bound = _silencing(reduce, known)
@@ -147,7 +152,8 @@ def strict(reduce: f.Reduce, known: Known) -> Verdict:
 
 
 def silencing(reduce: f.Reduce, known: Known) -> tuple[str, ...]:
-    """Rule Z: the fields of a neighbour whose neutral value makes the neighbour's contribution void.
+    """Rule Z: the fields of a neighbour, each with a neutral value. A neighbour contributes nothing if some field has
+    its neutral value.
 
     The neutral value is the identity of the reduction, or `false` for a bool that must be true for a contribution.
     """
@@ -155,7 +161,7 @@ def silencing(reduce: f.Reduce, known: Known) -> tuple[str, ...]:
 
 
 def _silencing(reduce: f.Reduce, known: Known) -> tuple[tuple[str, ...], str]:
-    """The fields that rule Z tests, and the value of such a field at which a neighbour contributes nothing."""
+    """Return the fields that rule Z tests, and the field value with which a neighbour contributes nothing."""
     conjuncts = _conjuncts(reduce.cond) if reduce.cond is not None else []
     if reduce.operator == "or" or reduce.counts:
         conjuncts += _conjuncts(reduce.body)
@@ -180,7 +186,8 @@ def _conjuncts(cond: f.Expr) -> list[f.Expr]:
 
 
 def _strict_infinite(body: f.Expr, low: bool, known: Known) -> frozenset[str]:
-    """The fields of u whose infinity makes a contribution to `min` (`low` is true) or `max` infinite."""
+    """Return the fields of u that make a contribution to `min` (`low` is true) or `max` infinite if they are infinite.
+    """
     if isinstance(body, f.Field):
         signed = isinstance(body.type, Scalar) and body.type.kind != "uint"
         return frozenset({body.name}) if signed and body.of == "other" and body.time == "now" else frozenset()
@@ -201,7 +208,9 @@ def _strict_infinite(body: f.Expr, low: bool, known: Known) -> frozenset[str]:
 
 
 def _bounded(expr: f.Expr, known: Known, below: bool) -> bool:
-    """Whether a term cannot cancel an infinity: an integer, a finite literal or, with `below`, a value >= 0."""
+    """Return whether a term cannot cancel an infinity, which holds for an integer, a finite literal and (with `below`)
+    a value >= 0.
+    """
     if isinstance(expr.type, Scalar) and expr.type.integral:
         return True
     finite = isinstance(expr, f.Const) and isinstance(expr.value, float) and math.isfinite(expr.value)
@@ -209,7 +218,7 @@ def _bounded(expr: f.Expr, known: Known, below: bool) -> bool:
 
 
 def _strict_or(body: f.Expr) -> frozenset[str]:
-    """The bool fields of u that make an `or` true by themselves."""
+    """Return the bool fields of u, each of which alone makes an `or` true."""
     if isinstance(body, f.Op) and body.op == "or":
         return _strict_or(body.args[0]) | _strict_or(body.args[1])
     good = isinstance(body, f.Field) and body.of == "other" and body.time == "now"
@@ -217,7 +226,7 @@ def _strict_or(body: f.Expr) -> frozenset[str]:
 
 
 def _strict_zero(body: f.Expr, domain: str) -> frozenset[str]:
-    """The fields of u in which a body is linear with finite factors, such as literals and degrees."""
+    """Return the fields of u in which a body is linear with finite factors, such as literals and degrees."""
     divisors = [e.args[1] for e in f.walk(body) if isinstance(e, f.Op) and e.op in ("div", "floordiv", "mod")]
     if not all(_nonzero(divisor, domain) for divisor in divisors):
         return frozenset()
@@ -231,8 +240,8 @@ def _strict_zero(body: f.Expr, domain: str) -> frozenset[str]:
 
 
 def _nonzero(expr: f.Expr, domain: str) -> bool:
-    """Whether a divisor is known not to be 0: it is a literal, or a degree of the neighbour, which is at least 1
-    because it counts the current edge.
+    """Return whether a divisor is known not to be 0, as a literal, or as a degree of the neighbour, which counts the
+    current edge.
     """
     if isinstance(expr, f.Op) and expr.op == "cast":
         return _nonzero(expr.args[0], domain)

@@ -1,4 +1,4 @@
-"""Rule I: continuing from an old result after edges were inserted or deleted."""
+"""Rule I: a loop may continue from an old result after edges were inserted or deleted."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ def incremental(ctx: Context, order: Verdict) -> Verdict:
 
 
 def _towards(move: str, write: Write) -> str:
-    """UP if more edges move the joined value in the field's direction, DOWN if in the opposite direction."""
+    """Return UP if additional edges move the joined value in the direction of the field, and DOWN for the opposite
+    direction.
+    """
     return move if write.direction == "up" else flip(move)
 
 
@@ -53,15 +55,15 @@ def _starts(ctx: Context, name: str) -> list[f.Expr]:
 
 
 def _tied(ctx: Context, name: str) -> bool:
-    """Whether the initial value of a field depends on the edges."""
+    """Return whether the initial value of a field depends on the edges."""
     return any(isinstance(e, (f.Degree, f.Reduce)) for value in _starts(ctx, name) for e in f.walk(value))
 
 
 def _start_stays(ctx: Context, write: Write) -> bool:
-    """Whether the initial value of the written fields is also legal after the edges have changed.
+    """Return whether the initial value of the written fields is still legal after a change of the edges.
 
-    The initial value stays legal if it does not depend on edges. A degree stays legal, too, if it is joined by `min`
-    with an h-index, which is never more than the degree.
+    The initial value stays legal if it does not depend on edges. An initial degree also stays legal if it is joined by
+    `min` with an h-index, because an h-index never exceeds the degree.
     """
     for name in write.fields:
         if not _tied(ctx, name):

@@ -42,11 +42,12 @@ def replicate(reduce: f.Reduce) -> Verdict:
 
 
 def messages(reduce: f.Reduce) -> tuple[f.Expr, ...]:
-    """The largest subexpressions that depend only on the neighbour and graph values, and are worth storing in an array.
+    """Return the largest subexpressions that depend only on the neighbour and on graph values, and that are worth
+    storing in an array.
 
-    A subexpression that reads two fields, divides or calls a function is worth storing: it is computed once per vertex
-    and superstep instead of once per edge. The result lists each subexpression once, outermost first. The result is
-    empty for reductions over vertices.
+    A subexpression is worth storing if it reads two fields, divides or calls a function. A stored subexpression is
+    computed once per vertex and superstep instead of once per edge. The result lists each subexpression once, outermost
+    first. The result is empty for reductions over vertices.
     """
     if not reduce.domain.stored:  # a vertex that points elsewhere contributes once: nothing is computed twice
         return ()
@@ -64,7 +65,7 @@ def _hoistable(expr: f.Expr) -> Iterator[f.Expr]:
 
 
 def only_neighbour(expr: f.Expr) -> bool:
-    """Whether an expression depends only on the neighbour and on graph values."""
+    """Return whether an expression depends only on the neighbour and on graph values."""
     if isinstance(expr, (f.Field, f.Degree, f.Vertex)):
         return expr.of == "other"
     if isinstance(expr, (f.EdgeValue, f.EdgeState, f.Keep, f.Accumulator, f.Reduce)):
@@ -99,7 +100,9 @@ def fuse(ctx: Context, phase: Phase, order: Verdict) -> Verdict:
 
 
 def _apart(order: Verdict) -> bool:
-    """Whether rule A is granted without the mark "together": then fields written together may be read separately."""
+    """Return whether rule A is granted without the mark "together", so that fields written together may be read
+    separately.
+    """
     return order.granted and "together" not in order.marks
 
 

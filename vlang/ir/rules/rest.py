@@ -1,7 +1,7 @@
-"""Whether `activate when` can begin to hold for vertices where nothing changed.
+"""Tests whether `activate when` can become true for vertices where nothing changed.
 
-Rule N skips vertices where nothing changed. At skipped vertices, the condition must therefore keep its value from the
-last superstep, or be false.
+Rule N skips vertices where nothing changed. Therefore the condition must keep its value from the last superstep at
+skipped vertices, or be false.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ _SWAPPED = {"lt": "gt", "le": "ge"}
 
 
 def stays(cond: f.Expr) -> bool:
-    """Whether a condition cannot become true at a vertex where nothing changed, that is, old and new values are equal.
+    """Return whether a condition cannot become true at a vertex where nothing changed (where old and new values are
+    equal).
 
-    A bound of a change that is not a literal is assumed to be a tolerance, which is not negative.
+    If a change is compared with a bound that is not a literal, this bound is assumed to be a tolerance, which is not
+    negative.
     """
     if _steady(cond) or _never(cond):
         return True
@@ -27,13 +29,13 @@ def stays(cond: f.Expr) -> bool:
 
 
 def _steady(cond: f.Expr) -> bool:
-    """Whether a condition reads no old values."""
+    """Return whether a condition reads no old values."""
     return not any((isinstance(e, f.Field) and e.time != "now") or (isinstance(e, f.Op) and e.op == "differs")
                    for e in f.walk(cond))
 
 
 def _never(cond: f.Expr) -> bool:
-    """Whether a condition is false at a vertex where nothing changed."""
+    """Return whether a condition is false at a vertex where nothing changed."""
     if not isinstance(cond, f.Op):
         return False
     if cond.op in ("and", "or"):

@@ -20,10 +20,11 @@ class PhaseSkip:
 
     Attributes:
         verdict: Whether vertices may be skipped.
-        notifying: The fields whose change at a vertex makes this vertex notify its neighbours.
-        own: The fields whose change at a vertex makes this vertex run again ("+self"). Every change since the phase
-            last began counts, even a change by another phase, or a change that was undone later.
-        along: The adjacency directions in which a vertex notifies its neighbours, opposite to the phase's domains.
+        notifying: The fields that make a vertex notify its neighbours if they change at this vertex.
+        own: The fields that make a vertex run again if they change at this vertex ("+self"). All changes since the last
+            start of the phase count, including changes by other phases and changes that were undone later.
+        along: The adjacency directions (opposite to the domains of the phase) in which a vertex notifies its
+            neighbours.
     """
 
     verdict: Verdict
@@ -103,16 +104,18 @@ def _verdict(ctx: Context, phase: Phase) -> Verdict:
 
 
 def _at_end(ctx: Context, cond: f.Expr) -> bool:
-    """Whether `activate when` can hold for a vertex where nothing changed, because it reads `iteration` or a `let`."""
+    """Return whether `activate when` can be true for a vertex where nothing changed, because it reads `iteration` or a
+    `let`.
+    """
     graph = {e.name for e in f.walk(cond) if isinstance(e, f.GraphValue)}
     return bool(graph & ({"iteration"} | ctx.scope.lets))
 
 
 def _own_inputs(ctx: Context, phase: Phase) -> frozenset[str]:
-    """The own fields that a phase reads, except on the left side of an idempotent normal form.
+    """Return the own fields that a phase reads, except on the left side of an idempotent normal form.
 
-    A field that another phase also writes counts as read, because the phase must overwrite the other phase's values
-    again. The field does not count if every write of the field uses the same operator.
+    A field that another phase also writes counts as read, because this phase must overwrite the values of the other
+    phase. The field does not count if every write of the field uses the same operator.
     """
     inside = set(statements(phase.statements))
     found = set(outside(ctx.scope, ctx.writes, (w for w in ctx.writes if w.leaf.statement in inside)))

@@ -1,4 +1,4 @@
-"""Checks for rule A that contributions of ordered tuples are ordered in the same way as the senders' tuples."""
+"""Checks for rule A that contributions of ordered tuples have the same order as the tuples of their senders."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ __all__ = ["keeps_order"]
 
 
 def keeps_order(ctx: Context, write: Write) -> str | None:
-    """Whether a better sender's tuple never gives a worse contribution.
+    """Return whether a better tuple of a sender never gives a worse contribution.
 
     Under `min`, smaller tuples are better; under `max`, larger tuples are better.
 
-    Tuples are compared component by component. Therefore a component may depend on the sender's field at its position
-    only if different values of each earlier field give different components. Sums of integers keep values different: a
-    sum that overflows its type is infinite, and a tuple with an infinite first component is no contribution. Sums of
-    floats do not keep values different, because two sums may round to the same float.
+    Tuples are compared component by component. Therefore component k may depend on field k of the sender only if
+    different values of each earlier field give different components. Sums of different integers are different: a sum
+    that overflows becomes infinite, and a tuple with an infinite first component is no contribution. Sums of floats do
+    not have this property, because two sums of different values may be rounded to the same float.
 
     Returns:
-        "" if the order is kept; the reason if rounding or equal components may break the order; None if the write joins
-        no tuple from neighbours, or a tuple that this check cannot judge.
+        The result is "" if the order is kept. It is a reason if rounding or equal components may break the order. It is
+        None if the write joins no tuple from neighbours, or if this check cannot judge the tuple.
     """
     if len(write.fields) == 1 or write.joined is None or not isinstance(write.rest, f.Accumulator):
         return None
@@ -48,7 +48,9 @@ def keeps_order(ctx: Context, write: Write) -> str | None:
 
 
 def _moves(ctx: Context, fields: tuple[str, ...], at: int, way: Move) -> Moves:
-    """How expressions move while field number `at` of the sender moves in direction `way`, and earlier fields stay."""
+    """Return how expressions move when field number `at` of the sender moves in direction `way` and earlier fields do
+    not change.
+    """
     scope = ctx.scope
 
     def leaf(expr: f.Expr) -> Move:
@@ -61,7 +63,9 @@ def _moves(ctx: Context, fields: tuple[str, ...], at: int, way: Move) -> Moves:
 
 
 def _distinct(ctx: Context, part: f.Expr, name: str, way: Move, first: bool) -> bool:
-    """Whether different values of the sender's field give different values, in the same order, or no contribution."""
+    """Return whether different values of the sender's field give different results in the same order, or no
+    contribution.
+    """
     if isinstance(part, f.Field) and not _floating(part):  # zeros of both signs are equal
         return (part.name, part.of, part.time) == (name, "other", "now")
     if not first or not isinstance(part, f.Op) or part.op not in ("add", "sub") or not _whole(part, way):
@@ -77,7 +81,7 @@ def _distinct(ctx: Context, part: f.Expr, name: str, way: Move, first: bool) -> 
 
 
 def _whole(part: f.Op, way: Move) -> bool:
-    """Whether a sum has an integer type with an infinity in direction `way`; an unsigned type has no `-inf`."""
+    """Return whether a sum has an integer type with an infinity in direction `way`. An unsigned type has no `-inf`."""
     return isinstance(part.type, Scalar) and part.type.integral and (way == DOWN or part.type.kind == "int")
 
 

@@ -12,12 +12,12 @@ __all__ = ["above", "below", "both", "can_be_infinite", "compare", "component", 
 
 
 def some(*tests: f.Expr) -> f.Expr:
-    """An expression that is true if some test holds; without tests it is false."""
+    """Return an expression that is true if some test holds; without tests, the expression is false."""
     return fold(lambda a, b: f.Op(BOOL, "or", (a, b)), tests) if tests else f.Const(BOOL, False)
 
 
 def both(*tests: f.Expr) -> f.Expr:
-    """An expression that is true if every test holds; without tests it is true."""
+    """Return an expression that is true if every test holds; without tests, the expression is true."""
     return fold(lambda a, b: f.Op(BOOL, "and", (a, b)), tests) if tests else f.Const(BOOL, True)
 
 
@@ -32,17 +32,17 @@ def compare(op: str, a: f.Expr, b: f.Expr) -> f.Expr:
 
 
 def floating(value: f.Expr) -> bool:
-    """Whether a value is a float."""
+    """Return whether a value is a float."""
     return isinstance(value.type, Scalar) and value.type.floating
 
 
 def can_be_infinite(value: f.Expr) -> bool:
-    """Whether a value is a float or a signed integer."""
+    """Return whether a value is a float or a signed integer."""
     return isinstance(value.type, Scalar) and value.type.kind in ("int", "float")
 
 
 def infinite(value: f.Expr) -> f.Expr:
-    """Whether a float or a signed integer is `inf` or `-inf`."""
+    """Return whether a float or a signed integer is `inf` or `-inf`."""
     assert isinstance(value.type, Scalar)
     if value.type.floating:
         return compare("eq", f.Op(value.type, "abs", (value,)), f.Const(value.type, float("inf")))
@@ -50,44 +50,46 @@ def infinite(value: f.Expr) -> f.Expr:
 
 
 def up(value: f.Expr) -> f.Expr:
-    """Whether a signed integer is `inf`."""
+    """Return whether a signed integer is `inf`."""
     assert isinstance(value.type, Scalar)
     return compare("eq", value, f.Const(value.type, value.type.highest))
 
 
 def down(value: f.Expr) -> f.Expr:
-    """Whether a signed integer is `-inf`."""
+    """Return whether a signed integer is `-inf`."""
     assert isinstance(value.type, Scalar)
     return compare("eq", value, f.Const(value.type, value.type.lowest))
 
 
 def nan(value: f.Expr) -> f.Expr:
-    """Whether a float is NaN; false for other values."""
+    """Return whether a float is NaN; false for other values."""
     return compare("ne", value, value) if floating(value) else f.Const(BOOL, False)
 
 
 def is_none(value: f.Expr) -> f.Expr:
-    """Whether a vertex is `none`."""
+    """Return whether a vertex is `none`."""
     return compare("eq", value, f.Const(VERTEX, None))
 
 
 def equal(value: f.Expr, number: int) -> f.Expr:
-    """Whether a number equals `number`."""
+    """Return whether a number equals `number`."""
     return compare("eq", value, _number(value, number))
 
 
 def below(value: f.Expr, number: int) -> f.Expr:
-    """Whether an integer is less than `number`."""
+    """Return whether an integer is less than `number`."""
     return compare("lt", value, _number(value, number))
 
 
 def above(value: f.Expr, number: int) -> f.Expr:
-    """Whether an integer is greater than `number`."""
+    """Return whether an integer is greater than `number`."""
     return compare("gt", value, _number(value, number))
 
 
 def outside(value: f.Expr, low: int, high: int) -> f.Expr:
-    """Whether an integer is less than `low` or greater than `high`; a bound that the type cannot hold is left out."""
+    """Return a test whether an integer is less than `low` or greater than `high`. A bound that the type cannot hold is
+    left out.
+    """
     assert isinstance(value.type, Scalar)
     tests = [below(value, low)] if value.type.lowest < low else []
     return some(*tests, *([above(value, high)] if value.type.highest > high else []))
@@ -99,7 +101,7 @@ def _number(value: f.Expr, number: int) -> f.Const:
 
 
 def component(value: f.Expr, number: int) -> f.Expr:
-    """Component `number` of a vector; for a scalar, the scalar itself."""
+    """Return component `number` of a vector; for a scalar, return the scalar itself."""
     if not isinstance(value.type, Vector):
         return value
     if isinstance(value, f.Op) and value.op == "broadcast":
@@ -110,7 +112,7 @@ def component(value: f.Expr, number: int) -> f.Expr:
 
 
 def items(value: f.Expr) -> tuple[f.Expr, ...]:
-    """The scalars of a value: a scalar itself, the components of a vector, or the items of a tuple."""
+    """Return the scalars of a value: the scalar itself, the components of a vector, or the items of a tuple."""
     if isinstance(value.type, Vector):
         return tuple(component(value, k) for k in range(value.type.size))
     if isinstance(value.type, Tuple):

@@ -37,12 +37,12 @@ _ROUNDED = _DIVISIONS | {"add", "sub", "mul", "pow", "cast",
 
 
 def failures(op: f.Op, compared: bool) -> Iterator[Failure]:
-    """The failures of an operation on scalars or tuples, without the failures of its operands.
+    """Yield the failures of an operation on scalars or tuples, without the failures of its operands.
 
     Args:
         op: The operation.
         compared: Whether the value only decides a minimum, a maximum or a comparison. An infinite integer operand is
-            then taken as intended, and is no failure.
+            then intended, and is no failure.
     """
     if op.op in _ORDERINGS:
         yield from _ordering(op)
@@ -61,7 +61,9 @@ def failures(op: f.Op, compared: bool) -> Iterator[Failure]:
 
 
 def scalars(op: f.Op) -> tuple[f.Op, ...]:
-    """Split an operation into operations on scalars: one per component of a vector, or a chain that folds a vector."""
+    """Split an operation into operations on scalars: one operation per component of a vector, or a chain that folds a
+    vector.
+    """
     if op.op in ("vsum", "dot", "vmin", "vmax", "vargmin", "vargmax"):
         return tuple(_chain(op))
     vector = next((e.type for e in (op, *op.args) if isinstance(e.type, Vector)), None)
@@ -114,7 +116,9 @@ def _shift(op: f.Op) -> Iterator[Failure]:
 
 
 def _between(op: f.Op) -> Iterator[Failure]:
-    """Yield the failure of `weight(a, b)`. The terms are finite: trap mode refuses a field with infinite values."""
+    """Yield the failure of `weight(a, b)`. The terms are finite, because trap mode refuses a field with infinite
+    values.
+    """
     if isinstance(op.data, str) and op.data and isinstance(op.type, Scalar):
         infinite = b.infinite(op) if b.can_be_infinite(op) else b.compare("eq", op, f.Const(op.type, op.type.highest))
         yield "infinite", infinite
@@ -175,7 +179,7 @@ def _operands(op: f.Op) -> Iterator[Failure]:
 
 
 def _meant(arg: f.Expr) -> bool:
-    """Whether an operand is written as a literal, so that its infinity is intended."""
+    """Return whether an operand is written as a literal, so that its infinity is intended."""
     return isinstance(arg, f.Const) or (isinstance(arg, f.Op) and arg.op in ("cast", "neg") and _meant(arg.args[0]))
 
 
@@ -192,7 +196,7 @@ _UNDECIDED: Mapping[str, Callable[[f.Expr, f.Expr], f.Expr]] = {
 
 
 def _conversion(op: f.Op) -> Iterator[Failure]:
-    """Yield the failure of a conversion of an integer: the new type cannot hold the value."""
+    """Yield the failure of a conversion of an integer to a type that cannot hold the value."""
     (a,), target = op.args, op.type
     source = a.type
     assert isinstance(target, Scalar)
@@ -212,7 +216,7 @@ def _conversion(op: f.Op) -> Iterator[Failure]:
 
 
 def _unsigned(op: f.Op) -> f.Expr:
-    """Whether an unsigned result was clamped."""
+    """Return whether an unsigned result was clamped."""
     type_, first = op.type, op.args[0]
     assert isinstance(type_, Scalar)
     most = f.Const(type_, type_.highest)

@@ -1,8 +1,7 @@
 """The operations of an expression or a reduction that trap mode tests, in the order of evaluation.
 
-In a grouped gather, the operations at edges are evaluated first: the condition, the key, and the terms of all
-reductions inside. The operations on groups follow: the results of the reductions inside, the condition of groups, and
-the body.
+In a grouped gather, the operations at edges are evaluated first: the condition, the key, and the terms of all inner
+reductions. The operations on groups follow: the results of the inner reductions, the condition of groups, and the body.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ __all__ = ["Failing", "failing", "in_groups", "in_terms"]
 
 @dataclass(frozen=True)
 class Failing:
-    """A test of one operation. The operation fails where `test` and all of `guards` are true.
+    """A test of one operation. The operation fails where `test` and all `guards` are true.
 
     Attributes:
         kind: The kind of failure, one of vlang.ir.traps.failing.KINDS.
@@ -62,7 +61,7 @@ def failing(expr: f.Expr, span: Span, guards: tuple[f.Expr, ...] = (), compared:
 
 
 def _own(expr: f.Op, span: Span) -> Span:
-    """The place to report for an operation; for an implicit conversion, the place of its operand."""
+    """Return the place to report for an operation. For an implicit conversion, it is the place of the operand."""
     if expr.span is None and expr.op == "cast" and expr.args[0].span is not None:
         return expr.args[0].span
     return span
@@ -82,20 +81,20 @@ _HANDED_ON = frozenset({"add", "sub", "mul", "neg", "cast", "tuple", "item", "ve
 
 
 def _hands_on(expr: f.Op, number: int, compared: bool) -> bool:
-    """Whether an operand only decides a minimum, a maximum or a comparison."""
+    """Return whether an operand only decides a minimum, a maximum or a comparison."""
     if expr.op == "select" and number == 0:
         return False
     return expr.op in _COMPARED or (compared and expr.op in _HANDED_ON)
 
 
 def _compared(reduce: f.Reduce) -> bool:
-    """Whether the contributions of a reduction only decide a minimum or a maximum."""
+    """Return whether the contributions of a reduction only decide a minimum or a maximum."""
     return not reduce.user and reduce.name in ("min", "max")
 
 
 def in_terms(reduce: f.Reduce, span: Span) -> Iterator[Failing]:
-    """The operations in the condition and the body of a reduction; for a grouped gather, the operations that are
-    evaluated at its edges.
+    """Yield the operations in the condition and the body of a reduction. For a grouped gather, yield the operations
+    that are evaluated at its edges.
     """
     guards: tuple[f.Expr, ...] = ()
     if reduce.cond is not None:
@@ -146,6 +145,6 @@ def _of_pair(reduce: f.Reduce, span: Span, guards: tuple[f.Expr, ...]) -> Iterat
 
 
 def _result(inner: f.Reduce, span: Span, guards: tuple[f.Expr, ...]) -> Iterator[Failing]:
-    """The failures of the result of a reduction inside another."""
+    """Yield the failures of the result of a reduction inside another reduction."""
     for kind, test in reduction_failures(inner, inner, lambda each: inner.alike(BOOL, "any", each, inner.cond)):
         yield Failing(kind, span, test, guards)

@@ -1,10 +1,10 @@
 """Trap mode: the program with a test after every operation that can fail, and the place of each test in the text.
 
-Each operation that can fail has a number, and numbers grow in the order of evaluation. Statements inserted before each
-statement (and also after a gather) compute the number of the first operation that fails in the statement, or 0. Numbers
-of failures at vertices are kept in a field; numbers for graph-level values and for reductions over vertices are kept in
-`let`s. After every step and superstep, the engine reads these numbers and ends the run if one is not 0 (language.md
-6.1).
+Each operation that can fail has a number, and the numbers increase in the order of evaluation. Statements inserted
+before each statement (and also after a gather) compute the number of the first operation that fails in the statement,
+or 0. A field holds the numbers of failures at vertices. `let`s hold the numbers for graph-level values and for
+reductions over vertices. After every step and superstep, the engine reads these numbers and ends the run if a number is
+not 0 (language.md 6.1).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def trapping(program: f.Program, given: frozenset[str]) -> Trapping:
     """The program in trap mode.
 
     Args:
-        given: fields that the caller passes, so their initializers do not run.
+        given: fields that the caller passes. The initializers of these fields do not run.
     """
     tests = _Tests(program, given)
     body = tests.block(program.body)
@@ -147,7 +147,8 @@ class _Tests:
                 yield self._let(span, "number", number, "")
 
     def _named(self, value: f.Expr, span: Span) -> Generator[f.Statement, None, f.Expr]:
-        """Yield the tests of an expression's reductions; return the expression with names instead of reductions."""
+        """Yield the tests of the reductions in an expression. Return the expression with names in place of reductions.
+        """
         if isinstance(value, f.Reduce):
             span = value.span or span
             if value.domain.edges:
@@ -179,8 +180,8 @@ class _Tests:
         """Record the first failing operation inside a reduction.
 
         Args:
-            least: a reduction by minimum over the same contributions, whose body is replaced by the numbers of the
-                operations.
+            least: a reduction by minimum over the same contributions, in which the numbers of the operations replace
+                the body.
         """
         number = self._number(found)
         if number is not None:
@@ -203,7 +204,9 @@ class _Tests:
         yield from self._noted(self._number(found), span)
 
     def _over_vertices(self, reduce: f.Reduce, span: Span) -> Generator[f.Statement, None, f.Expr]:
-        """Yield the tests of a reduction over vertices; return a read of the `let` that holds its value."""
+        """Yield the tests of a reduction over vertices, and return a read of the `let` that holds the value of the
+        reduction.
+        """
         number = self._number(in_terms(reduce, span))
         if number is not None:
             fails = b.compare("ne", number, _NONE)
@@ -232,7 +235,9 @@ class _Tests:
 
     # ------------------------------------------------------------------------------------------------------ numbers
     def _number(self, found: Iterable[Failing]) -> f.Expr | None:
-        """The number of the first operation that fails, or the largest u32 if none fails; None if none can fail."""
+        """Return an expression for the number of the first operation that fails (the largest u32 if none fails); None
+        if no operation can fail.
+        """
         listed: list[tuple[f.Const, f.Expr]] = []
         for failure in found:
             if failure.test != f.Const(BOOL, False):
@@ -244,7 +249,7 @@ class _Tests:
         return number if listed else None
 
     def _noted(self, number: f.Expr | None, span: Span) -> Iterator[f.Statement]:
-        """Store a number in the note field of its vertex, unless the vertex has one already."""
+        """Store a number in the note field of a vertex, unless the field already holds a number."""
         if number is not None:
             before = f.Field(U32, self.note, "self")
             keep = b.some(b.no(b.equal(before, 0)), b.compare("eq", number, _NONE))
@@ -265,7 +270,7 @@ class _Tests:
 
 
 def _active(reduce: f.Reduce, cond: f.Expr | None = None) -> f.Expr | None:
-    """Add a read of the `change` in `reduce` to `cond`, so that a gather for tests reads the same edges as `reduce`."""
+    """Add to `cond` a read of the `change` in `reduce`, so that a gather for tests reads the same edges as `reduce`."""
     sent = next((e for e in f.walk(reduce) if isinstance(e, f.Field) and e.time == "change" and e.of != "self"), None)
     if sent is None:
         return cond
@@ -274,8 +279,8 @@ def _active(reduce: f.Reduce, cond: f.Expr | None = None) -> f.Expr | None:
 
 
 def _reads_change(expr: f.Expr) -> bool:
-    """Whether an expression reads the `change` of a field.
+    """Return whether an expression reads the `change` of a field.
 
-    At the end of a superstep, a `change` has another value than during the superstep.
+    The value of a `change` at the end of a superstep differs from its value during the superstep.
     """
     return any(isinstance(e, f.Field) and e.time == "change" for e in f.walk(expr))

@@ -2,7 +2,7 @@
 
 Blocks are indented by four spaces. In consecutive declarations, the names, types and `=` are aligned. In consecutive
 gathers, applies and lets, the names and `=` are aligned. Comments at the ends of consecutive lines are aligned as well.
-There is at most one blank line between two lines. The author's line breaks are kept.
+Two lines have at most one blank line between them. The author's line breaks are kept.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _FARTHEST_IF = 8  # spaces that may be inserted to align the `if` of initial val
 def format_text(text: str, filename: str = "<text>") -> str:
     """The text in canonical layout, with the same tokens and comments.
 
-    A text that has the canonical layout stays as it is. A text that parses is formatted even if the checker refuses the
-    program. A text that Lark refuses although recovery finds no problem (an indented line has only a `\\`) is returned
-    unchanged.
+    A text that has the canonical layout is not changed. A text that parses is formatted even if the checker refuses the
+    program. If Lark refuses a text although recovery finds no problem (an indented line has only a `\\`), the text is
+    returned unchanged.
 
     Raises ProgramError with the syntax errors of a text that does not parse.
     """
@@ -78,7 +78,7 @@ class _Written:
 
     Attributes:
         row: the row.
-        pads: the spaces inserted before a piece to align it, by the index of the piece.
+        pads: the number of spaces that are inserted before a piece to align it, by the index of the piece.
         lines: the text lines of the row.
     """
 
@@ -91,7 +91,7 @@ class _Written:
         return _INDENT * self.row.depth
 
     def head(self, index: int) -> str:
-        """The text of the first line up to the piece `index`, which is left out."""
+        """Return the text of the first line up to the piece `index`, without this piece."""
         return " " * self.indent + "".join(self.shown(i) for i in range(index))
 
     def shown(self, index: int) -> str:
@@ -133,7 +133,7 @@ class _Written:
 
 
 def _joined(line: str, brackets: Sequence[int | None]) -> str:
-    """A line that continues on the next one, with a backslash at its end unless a bracket is open."""
+    """Return a line that continues on the next line. The line ends with a backslash unless a bracket is open."""
     return line if brackets else line + " \\"
 
 
@@ -145,7 +145,9 @@ def _remarked(line: str, remark: str) -> str:
 
 
 def _numbered(lines: Sequence[_Written]) -> Iterator[tuple[int, _Written]]:
-    """Yield each line with the number of its run, where a run is consecutive lines of one kind in one block."""
+    """Yield each line with the number of the run to which it belongs. A run consists of consecutive lines of one kind
+    in one block.
+    """
     number = 0
     last: tuple[int, int] | None = None
     for line in lines:
@@ -177,9 +179,10 @@ def _column(run: Sequence[_Written], find: Callable[[Row], int | None], *, right
 
     Args:
         run: the lines.
-        find: the index of the piece in a row; None if the row does not have it.
+        find: returns the index of the piece in a row; None if the row has no such piece.
         right: whether to align right edges instead of left edges.
-        most: the most spaces to insert, or None for no limit. A group that needs more spaces stays unaligned.
+        most: the largest number of spaces to insert, or None for no limit. A group that needs more spaces stays
+            unaligned.
     """
     found = [(line, _in_first_line(line.row, find(line.row))) for line in run]
     for has, group in groupby(found, key=lambda pair: pair[1] is not None):
@@ -198,7 +201,8 @@ def _in_first_line(row: Row, index: int | None) -> int | None:
 
 
 def _find(row: Row, kinds: frozenset[str], start: int = 0) -> int | None:
-    """The index of the first piece outside of brackets whose kind is in `kinds`; None if there is no such piece."""
+    """Return the index of the first piece outside of brackets with a kind in `kinds`; None if there is no such piece.
+    """
     return next((i for i, p in enumerate(row.pieces) if i >= start and p.kind in kinds and p.depth == 0), None)
 
 
@@ -225,7 +229,9 @@ def _if(row: Row) -> int | None:
 
 
 def _operator(row: Row) -> int | None:
-    """The index of the `=` or `+=` after a single name; None for a tuple of targets, which is not aligned."""
+    """Return the index of the `=` or `+=` after a single name; None for a tuple of targets, because tuples are not
+    aligned.
+    """
     return 2 if row.pieces[2].kind in ("EQUAL", "UPDATE") else None
 
 

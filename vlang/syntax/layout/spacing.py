@@ -1,7 +1,7 @@
 """A program text as rows of pieces, from which the formatter writes the canonical layout.
 
-A row is a logical line: its tokens, the line breaks and comments between them, and the comments and blank lines above
-it. Only spaces, repeated blank lines and the widths of indentations are lost.
+A row is a logical line: its tokens, the line breaks and comments between the tokens, and the comments and blank lines
+above the line. Only spaces, repeated blank lines and the widths of indentations are lost.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Above:
-    """A line without tokens: a comment, with the depth of its block, or a blank line, with an empty text."""
+    """A line without tokens: a comment with the depth of its block, or a blank line with an empty text."""
 
     depth: int = 0
     text: str = ""
@@ -93,7 +93,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a text, and the comments below the last one."""
+    """The rows of a text, and the comments below the last row."""
 
     rows: tuple[Row, ...]
     below: tuple[Above, ...]
@@ -151,12 +151,14 @@ def _piece(token: Token, gap: str, before: list[Piece], brackets: int) -> Piece:
 
 
 def _comment(line: str) -> str:
-    """The comment in a text between tokens, without spaces at its end; "" if there is none."""
+    """Return the comment in a text between two tokens, without spaces at the end of the comment; "" if there is no
+    comment.
+    """
     return line[line.index("#") :].rstrip(" \t\r") if "#" in line else ""
 
 
 def _spaced(before: list[Piece], kind: str) -> bool:
-    """Whether a space is written between the pieces of a row and the token that follows them."""
+    """Return whether a space is written between the pieces of a row and the token that follows them."""
     last = before[-1]
     if kind in _NEVER_BEFORE:
         return kind == "DOT" and last.kind == "NUMBER"  # `1 .x` is a member of 1; `1.x` does not parse
@@ -170,19 +172,19 @@ def _spaced(before: list[Piece], kind: str) -> bool:
 
 
 def _sign(pieces: list[Piece]) -> bool:
-    """Whether the last piece is the sign of an operand, not an operator between two operands."""
+    """Return whether the last piece is the sign of an operand, not an operator between two operands."""
     return pieces[-1].kind in _SIGNS and (len(pieces) < 2 or pieces[-2].kind not in _OPERANDS)
 
 
 def _between(rows: list[Row], gap: str, depth: int) -> list[Above]:
-    """The comments and blank lines between the last row and the next one.
+    """Return the comments and blank lines between the last row and the next row.
 
     The function also sets the remark of the last row.
 
     Args:
         gap: the text between the rows.
-        depth: the depth of the next row. A comment between a block and a row outside of it belongs to the innermost
-            block whose lines begin at or left of the column of the comment.
+        depth: the depth of the next row. A comment between a block and a row outside of the block belongs to the
+            innermost block that is not indented more than the comment.
     """
     lines = gap.split("\n")[:-1] if "\n" in gap else []
     if rows and lines:

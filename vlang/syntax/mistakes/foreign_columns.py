@@ -32,7 +32,7 @@ _OF_VERTEX = {"in_degree": "indegree", "out_degree": "outdegree", "degree": "deg
 
 
 def _calls(line: str) -> Iterator[tuple[re.Match[str], int, list[str]]]:
-    """The method calls of a line: each match, the position after its closing bracket, and the arguments."""
+    """Yield the method calls of a line: the match, the position after the closing bracket, and the arguments."""
     for match in _METHOD.finditer(line):
         end = closing(line, match.end() - 1)
         if end >= 0:
@@ -69,7 +69,7 @@ def method_of_other_language(line: str, around: Surroundings) -> Habit | None:
 
 
 def zipped_columns(line: str, around: Surroundings) -> Habit | None:
-    """`sum(w * y for (w, y) in zip(weight, u.x))`: two columns of the same edges."""
+    """Recognise `sum(w * y for (w, y) in zip(weight, u.x))`, which combines two columns of the same edges."""
     match = _ZIP.search(line)
     if match is None:
         return None
@@ -84,7 +84,7 @@ def zipped_columns(line: str, around: Surroundings) -> Habit | None:
 
 
 def total_of_column(line: str, around: Surroundings) -> Habit | None:
-    """Recognise `x / x.sum()`, in which every vertex uses a number of the whole graph."""
+    """Recognise `x / x.sum()`, in which every vertex uses a value of the whole graph."""
     match = _TOTAL.match(line)
     if match is None or match["column"] not in around.fields:
         return None
@@ -111,7 +111,7 @@ def transformed_groups(line: str, around: Surroundings) -> Habit | None:
 
 
 def _of_graph(name: str, arguments: list[str]) -> str:
-    """Return the text to write instead of a call of a graph's method; "" for other methods."""
+    """Return the text to write in place of a call of a method of a graph; "" for other methods."""
     if name in _COUNTS and not arguments:
         return _COUNTS[name]
     if name in _OF_VERTEX and len(arguments) == 1 and arguments[0].isidentifier():
@@ -120,7 +120,7 @@ def _of_graph(name: str, arguments: list[str]) -> str:
 
 
 def _of_value(x: str, name: str, arguments: list[str]) -> str:
-    """Return the text to write instead of a call of a column's method; "" for methods without counterpart."""
+    """Return the text to write in place of a call of a method of a column; "" for methods without a counterpart."""
     if name == "clip" and len(arguments) == 2:
         return f"clamp({x}, {arguments[0]}, {arguments[1]})"
     if name == "astype" and len(arguments) == 1 and arguments[0] in TYPE_NAMES:

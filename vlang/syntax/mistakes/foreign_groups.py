@@ -1,4 +1,6 @@
-"""Recognises groups of edges and random choices of other languages, such as `group by u.label having ...`."""
+"""Recognises the notation of other languages for groups of edges and random choices, such as `group by u.label having
+...`.
+"""
 
 from __future__ import annotations
 

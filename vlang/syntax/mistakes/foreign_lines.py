@@ -1,7 +1,7 @@
 """Recognises lines of other languages whose translation depends on the declarations of the program.
 
-`habits.py` has the lines that a pattern alone translates. Each rule here takes a line that does not parse and its
-surroundings, and returns the habit that it recognises, or None.
+`habits.py` has the lines that a pattern can translate without these declarations. Each rule in this module takes a line
+that does not parse, and the surroundings of the line. The rule returns the recognised habit, or None.
 """
 
 from __future__ import annotations
@@ -165,7 +165,9 @@ _DIVISOR = re.compile(r"/ ?([A-Za-z_]\w*)(?![\w.(\[])")
 
 
 def _sent(text: str, around: Surroundings) -> str:
-    """Rewrite an expression of a vertex about itself as an expression about its neighbour `u`."""
+    """Rewrite an expression that reads the fields of a vertex itself as an expression that reads the fields of its
+    neighbour `u`.
+    """
     own = set(around.fields) | _DEGREES
     return re.sub(r"(?<![\w.])[A-Za-z_]\w*(?![\w(])", lambda m: f"u.{m[0]}" if m[0] in own else m[0], text)
 
@@ -255,7 +257,7 @@ def _try(line: str, around: Surroundings) -> Habit | None:
 
 
 def _otherwise(line: str, around: Surroundings) -> Habit | None:
-    """Recognise `elif` and `else` after a `where`, if no block before has changed what the conditions read."""
+    """Recognise `elif` and `else` after a `where`, if no block in between writes a field that the conditions read."""
     match = _OTHERWISE.fullmatch(line)
     if match is None:
         return None
@@ -267,7 +269,9 @@ def _otherwise(line: str, around: Surroundings) -> Habit | None:
 
 
 def _tests(before: tuple[str, ...]) -> list[str]:
-    """The conditions of the `where`, `elif`, ... above a line; none if a block between them writes what they read."""
+    """Return the conditions of the `where`, `elif`, ... above a line. If a block between the conditions writes a field
+    that the conditions read, return no conditions.
+    """
     tests: list[str] = []
     written: set[str] = set()
     for text in reversed(before):

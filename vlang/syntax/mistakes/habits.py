@@ -1,8 +1,8 @@
-"""Recognises lines in the syntax of other languages (Python, pandas, C, Cypher, GraphIt, Pregel), with advice.
+"""Recognises lines in the syntax of other languages (Python, pandas, C, Cypher, GraphIt, Pregel), and gives advice.
 
-Each row is a pattern of a whole line that does not parse; `\\1` in its texts stands for the text that a group of the
-pattern matched. A group named `at` is the part of the line that the message marks; without it, the message marks the
-whole line.
+Each row has a pattern for a whole line that does not parse, and texts for the message; `\\1` in its texts stands for
+the text that a group of the pattern matched. The message marks the part of the line that a group named `at` matches.
+Without such a group, the message marks the whole line.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ def habit_of(line: str) -> Habit | None:
 
 
 def habit_with_marks(line: str) -> Habit | None:
-    """The habit of a line with a character that the language does not have; None if no pattern matches."""
+    """Return the habit of a line with a character that vlang does not have; None if no pattern matches."""
     return _matched((*MORE_WITH_MARKS, *_WITH_MARKS), line)
 
 

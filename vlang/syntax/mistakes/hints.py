@@ -1,4 +1,6 @@
-"""Explains why a line does not parse: by rules for frequent mistakes, else by a list of the expected words."""
+"""Explains why a line does not parse. Rules explain frequent mistakes; other mistakes give a list of the expected
+words.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ class _Case:
         found: the logical lines of the text.
         line: the line.
         at: the index of the first wrong word; the number of words if the line ends too early.
-        expected: the terminals that the parser accepts there.
+        expected: the terminals that the parser accepts at the wrong word.
     """
 
     found: Scan
@@ -61,7 +63,7 @@ class _Case:
         return one_line(self.found.source.text[start:end])
 
     def edited(self, start: int, end: int, new: str) -> tuple[str, ...]:
-        """The line with the characters [start, end) of the text replaced by `new`."""
+        """Return the line after the characters [start, end) of the text are replaced by `new`."""
         text = self.found.source.text
         return (one_line(text[self.line.start : start] + new + text[end : self.line.end]),)
 
@@ -83,7 +85,7 @@ def explain(found: Scan, line: Line, offset: int, expected: set[str]) -> Problem
         found: the logical lines of the text.
         line: the line.
         offset: the offset of the first character that the parser refuses.
-        expected: the terminals that the parser accepts there.
+        expected: the terminals that the parser accepts at this place.
     """
     at = next((i for i, w in enumerate(line.words) if w.end > offset), len(line.words))
     case = _Case(found, line, at, expected)
@@ -150,7 +152,7 @@ def _of_other_language(case: _Case) -> Problem | None:
 
 
 def _surroundings(case: _Case) -> Surroundings:
-    """The declarations of the program, and the lines around the wrong one."""
+    """Return the declarations of the program, and the lines around the wrong line."""
     from vlang.syntax.mistakes.surroundings import Surroundings  # start-up: only for a line of another language
 
     lines = case.found.lines
@@ -249,8 +251,8 @@ def _arrow(case: _Case) -> Problem | None:
 
 
 def _crossed(words: list[Word]) -> Iterator[tuple[int, str]]:
-    """Yield the index and the text of each arrow of another language after a `for`. An arrow of another language is two
-    words.
+    """Yield the index and the text of each arrow of another language after a `for`. An arrow of another language
+    consists of two words.
     """
     begin = next((i for i, w in enumerate(words) if w.text == "for" and i), len(words))
     for i in range(begin, len(words) - 1):
@@ -262,7 +264,7 @@ def _crossed(words: list[Word]) -> Iterator[tuple[int, str]]:
 def _as_self(case: _Case, source: str, target: str) -> tuple[str, ...]:
     """Return the line with `self` in place of one end of an arrow between two names.
 
-    The replaced end is the source if only fields of the target are read; otherwise, it is the target.
+    If only fields of the target are read, `self` replaces the source; otherwise, `self` replaces the target.
     """
     if not (source.isidentifier() and target.isidentifier()):
         return ()
@@ -343,7 +345,7 @@ def _parameter(case: _Case) -> Problem | None:
 
 
 def _keyword_of_reduction(case: _Case) -> Problem | None:
-    """The problem of `where` in a reduction, and of `default` and `weight` without `=`."""
+    """Return the problem of `where` in a reduction, or of `default` or `weight` without `=`."""
     here, before = case.here, case.before
     if here is None or before is None:
         return None

@@ -1,5 +1,5 @@
-"""Rows for lines of SQL, Cypher, Pregel, GraphIt and pandas, found in a second round of first drafts. These rows are
-tried before all others.
+"""Rows for lines of SQL, Cypher, Pregel, GraphIt and pandas. The lines come from a second collection of first program
+drafts. These rows are tried before all others.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Recovery from syntax errors, so that one run reports several: lines that do not parse are left out.
+"""Recovery from syntax errors: lines that do not parse are left out, so that one run reports several errors.
 
 A line that does not parse is replaced by `let _=0`, or by the header of a block if deeper lines follow (language.md,
-Appendix B), and the text is parsed again. Positions in the new text are translated back to the user's text.
+Appendix B). Then the text is parsed again. Positions in the new text are translated back to the user's text.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Reading:
     """The result of parsing a text.
 
     Attributes:
-        file: the tree of all lines that could be parsed; None if there are none.
+        file: the tree of all lines that could be parsed; None if no line could be parsed.
         problems: the syntax errors.
         broken: the names on lines that were left out.
     """
@@ -63,7 +63,7 @@ def read(text: str, filename: str) -> Reading:
 
 
 def _whole(text: str) -> Problem | None:
-    """The problem of a text that cannot be parsed because of its length or forbidden characters; None if it can."""
+    """Return the problem of a text that is too long or has forbidden characters; None if the text can be parsed."""
     start = t.Span(0, 0, 1, 1)
     if len(text) > MOST_CHARACTERS:
         return Problem(Code.TOO_LARGE, f"the text is longer than {MOST_CHARACTERS:,} characters", start)
@@ -108,7 +108,7 @@ def _recovered(text: str, filename: str) -> Reading:
 
 
 def _of_other_language(found: Scan, line: Line) -> bool:
-    """Report a line with a character of another language whose translation is known."""
+    """Report a line with a character of another language, if the translation of this line is known."""
     from vlang.syntax.mistakes.habits import habit_with_marks  # start-up: compiles many patterns
 
     habit = habit_with_marks(line.first)
@@ -120,7 +120,7 @@ def _of_other_language(found: Scan, line: Line) -> bool:
 
 
 def _header(found: Scan) -> bool:
-    """Whether the first line is the header. Reports a missing or misplaced header."""
+    """Return whether the first line is the header. Reports a missing or misplaced header."""
     first = found.lines[0]
     if first.first == "program":
         return True
@@ -140,7 +140,7 @@ def _header(found: Scan) -> bool:
 def _put_aside(error: UnexpectedInput, layout: _Layout, found: Scan) -> bool:
     """Report a parse error and mark its line as bad.
 
-    Returns False if the line was marked already, since another attempt to parse would then fail in the same way.
+    Returns False if the line was marked before, since another attempt to parse would fail in the same way.
     """
     at_end = isinstance(error, UnexpectedEOF) or getattr(getattr(error, "token", None), "type", "") == "$END"
     place = len(layout.text) if at_end else error.pos_in_stream or 0
@@ -155,7 +155,9 @@ def _put_aside(error: UnexpectedInput, layout: _Layout, found: Scan) -> bool:
 
 
 class _Layout:
-    """A text with placeholders in place of the bad lines, and the map from its positions to the user's text."""
+    """A text with placeholders in place of the bad lines, and a map from positions in this text to positions in the
+    user's text.
+    """
 
     def __init__(self, found: Scan, headed: bool) -> None:
         self._source = found.source

@@ -1,4 +1,4 @@
-"""What rules for lines of other languages share: the program around a line, and its parts."""
+"""Data and functions that the rules for lines of other languages share, such as the program around a line."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def replaced(line: str, match: re.Match[str], new: str) -> str:
 
 
 def split(text: str) -> list[str]:
-    """The parts of a text between its commas outside of brackets."""
+    """Split a text at the commas that are outside of brackets."""
     parts, depth, begin = [], 0, 0
     for place, character in enumerate(text):
         depth += (character in "([") - (character in ")]")

@@ -1,4 +1,6 @@
-"""What to write in place of groups of vertices: a field of the vertex that names the group, or a loop over vertices."""
+"""Proposals for what to write in place of groups of vertices: a vertex field that names the group, or a loop over
+vertices.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,14 @@ _NUMBERS = frozenset({*_WIDE, "i64", "u64", "float", "f32", "f64", "bool"})
 
 @dataclass(frozen=True)
 class Grouped:
-    """A vertex field whose value is meant to be one reduction over the vertices for each group: `vertex name: type`.
+    """A vertex field `vertex name: type` with a value that is meant to be a separate reduction for each group of
+    vertices.
 
     Attributes:
         name, type: the field.
         fold: the name of the reduction.
         body: what a vertex contributes.
-        member: the name of that vertex.
+        member: the name of the contributing vertex.
         key: the key of its group, such as `v.dept`.
         key_type: the type of the key, as in a declaration; "" if it is not known.
         cond: further conditions; "" for none.
@@ -48,11 +51,11 @@ def where_named(member: str = "v", key: str = "v.c") -> str:
 
 
 def for_groups(asked: Grouped, fresh: Callable[[str], str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Advice in words, and the lines to write in place of the field; no lines if its type or key is not a plain one.
+    """Return advice in words, and the lines to write in place of the field (no lines if its type or key is not simple).
 
     Args:
         asked: the field.
-        fresh: a name that the program does not have, from a wish.
+        fresh: returns a name that the program does not use, similar to a given name.
     """
     key, v = asked.key, asked.member
     own = re.sub(rf"\b{v}\.", "", key)

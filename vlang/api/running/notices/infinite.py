@@ -1,4 +1,5 @@
-"""The warning after a run in which an integer became infinite from finite operands: the statement and a vertex."""
+"""The warning after a run in which an operation on finite integers gave an infinity, with the statement and a vertex.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ def integer_warnings(
 
     Args:
         stages: The stages of the program.
-        ranges: The values that its integers may have on graphs of this size.
+        ranges: The values that the integers of the program may have on graphs of this size.
         found: The outputs that may have become infinite from finite operands.
         call: The bound call.
         values: The outputs of the run.
@@ -61,7 +62,7 @@ def integer_warnings(
 
 
 def _infinite(array: NDArray[Any]) -> bool:
-    """Whether an array of signed integers holds an infinity."""
+    """Return whether an array of signed integers holds an infinity."""
     ends = np.iinfo(array.dtype)
     return bool(array.size) and ends.min < 0 and (array.max() == ends.max or array.min() == ends.min)
 

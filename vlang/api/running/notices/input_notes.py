@@ -22,9 +22,9 @@ __all__ = ["input_notes"]
 def input_notes(stages: Stages, call: Call, source: str) -> tuple[str, ...]:
     """Warnings about the inputs of a call.
 
-    There is a warning for each vertex field that is NaN at some vertex, for each list of vertices that repeats a
-    vertex, for each edge field with a NaN or an infinity, and for each edge field that takes its default although the
-    graph has unused columns.
+    Warnings report a vertex field that is NaN at some vertex, a list that repeats a vertex, and an edge field with a
+    NaN or an infinity. Another warning reports an edge field that takes its default although the graph has unused
+    columns.
 
     Args:
         source: the text of the program.
@@ -66,7 +66,8 @@ def _repeated(program: f.Program, graph: Graph, given: Mapping[str, Any]) -> Ite
 
 
 def _infinite_columns(program: f.Program, graph: Graph) -> Iterator[str]:
-    """A warning for each edge field of signed integers with a number that its type uses for an infinity."""
+    """Return a warning for each edge field of signed integers that contains the number for `inf` or `-inf` of its type.
+    """
     for edge in program.edges:
         if edge.type.kind == "int" and edge.name in graph.columns:
             low, high = graph.column_range(edge.name)

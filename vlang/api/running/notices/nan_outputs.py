@@ -15,7 +15,9 @@ __all__ = ["nan_warnings"]
 
 
 def nan_warnings(outcome: Outcome, graph: Graph) -> Iterator[str]:
-    """A warning for each field and global of `outcome.nan`, with the number of NaN vertices and the first of them."""
+    """Return a warning for each field and global of `outcome.nan`, with the number of NaN vertices and the first NaN
+    vertex.
+    """
     for name in outcome.nan:
         where = ""
         if name in outcome.values.fields:

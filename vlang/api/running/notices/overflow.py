@@ -1,4 +1,6 @@
-"""Reports floats that overflowed in a run: the statement, a vertex, and whether the outputs show the overflow."""
+"""Reports floats that overflowed in a run. A report contains the statement, a vertex, and whether outputs show the
+overflow.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,12 @@ __all__ = ["reported"]
 
 
 def reported(places: Sequence[Place], run: Callable[[], Mapping[str, Any]], graph: Graph) -> tuple[str, ...]:
-    """The warning about the first float that overflowed; () if none did.
+    """Return the warning about the first float that overflowed; () if no float overflowed.
 
     Args:
         places: the statements to check.
-        run: runs the program again, and returns a field of bool[n] for each place: whether a value overflowed there.
+        run: runs the program again, and returns for each place an array bool[n] that says at which vertices a value
+            overflowed.
         graph: the graph of the run.
 
     Raises RangeError if the overflowed value is not an output, since outputs computed from it may look like ordinary

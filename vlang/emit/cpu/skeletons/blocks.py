@@ -62,9 +62,9 @@ def batch(
     env: Env, columns: Columns, rows: Pointer[u16], senders: Pointer[u16], first: i64, sender: i64, base: i64,
     place: i64, end: i64, k: i64, take: i64 | int,
 ) -> None:
-    """Gather the next `take` edges, from edge k on, for each of the rows rows[place:end].
+    """Gather `take` edges, beginning with edge number k, for each row in rows[place:end].
 
-    Callers pass a constant for small values of `take`: the function is inlined, and the compiler unrolls the loop.
+    Callers pass small values of `take` as constants. Since the function is inlined, the compiler then unrolls the loop.
     """
     while place < end:
         row = i64(rows[place])

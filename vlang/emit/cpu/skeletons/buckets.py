@@ -2,8 +2,9 @@
 
 A bucket is a list of runs, which are arrays of ORDER_RUN entries; all runs are full except the newest. A list is
 represented by its end, the index after its last entry. If the end is a multiple of ORDER_RUN, the next entry needs a
-new run. links stores, for each run, the end of the list before this run was added, or 0 for the first run. Run 0 is not
-used as a run, so that 0 means "no run"; reads of the entries of run 0 are harmless. places[s] is the end of bucket s.
+new run. For each run, `links` stores the end of the list before this run was added, or 0 for the first run of the list.
+Run 0 is not used, so that 0 means "no run"; reads of the entries of run 0 are harmless. `places[s]` is the end of
+bucket s.
 Layout: ORDER_... in runtime/plan/layouts/order_words.py.
 """
 
@@ -56,7 +57,7 @@ from vlang.runtime.plan.layouts.order_words import (
 
 @inner
 def has_room(control: Pointer[i64], desk: Pointer[i64]) -> bool:
-    """Whether this worker can get another run."""
+    """Return whether a free run is left for this worker."""
     if desk[ORDER_FREE] != 0 or desk[ORDER_FRESH] != desk[ORDER_FRESH_END]:
         return True
     return control[ORDER_TAKEN] + ORDER_GRANT <= control[ORDER_RUNS]
@@ -120,10 +121,11 @@ def length_of(links: Pointer[i64], at: i64) -> i64:
 
 @inner
 def put_on_offer(desk: Pointer[i64], at: i64, turn: i64) -> None:
-    """Offer the runs of a list to all workers in a round. All earlier offers of this worker must have been taken.
+    """Offer the runs of a list to all workers in a round. Other workers must have taken all earlier offers of this
+    worker.
 
-    Each offer has a number, which a worker compares when it takes a run. So a run that was freed and used again in the
-    meantime is not mistaken for the run that was offered.
+    Each offer has a number, which a worker compares when it takes a run. Therefore a worker does not take a run that
+    was freed and reused after the offer.
     """
     desk[ORDER_OFFERS] += 4
     fence()
@@ -132,7 +134,7 @@ def put_on_offer(desk: Pointer[i64], at: i64, turn: i64) -> None:
 
 @inner
 def on_offer(desk: Pointer[i64], turn: i64) -> bool:
-    """Whether a worker offers runs in a round."""
+    """Return whether a worker offers runs in a round."""
     head = peek(desk, ORDER_HEAD)
     return (head >> ORDER_PLACE) & 3 == turn and head & ((i64(1) << ORDER_PLACE) - 1) != 0
 
@@ -155,7 +157,7 @@ def take_run(desk: Pointer[i64], links: Pointer[i64], turn: i64) -> i64:
 
 @inner
 def bucket_of(priority: f64, origin: f64, scale: f64, least: f64) -> i64:
-    """The bucket of a priority, not below `least`; ORDER_BUCKETS for priorities beyond the window."""
+    """Return the bucket of a priority, but no bucket before `least`; ORDER_BUCKETS for priorities beyond the window."""
     return i64(min(max((priority - origin) * scale, least), f64(ORDER_BUCKETS)))
 
 
@@ -167,7 +169,7 @@ def bounded(priority: f64) -> f64:
 
 @inner
 def next_bucket(places: Pointer[i64], now: i64 | int) -> i64 | int:
-    """The first bucket from `now` on that has entries; ORDER_MOVED if there is none."""
+    """Return the first bucket that has entries and is not before bucket `now`; ORDER_MOVED if there is none."""
     while now <= ORDER_BUCKETS and places[now] == 0:
         now += 1
     return now
@@ -202,7 +204,7 @@ def least_origin(table: Pointer[u64], crew: i64) -> f64:
 
 @inner
 def find_run(table: Pointer[u64], links: Pointer[i64], me: i64, crew: i64, turn: i64) -> i64:
-    """Take a run that another worker offers; returns what `take_run` returns, or 0 if no worker offers one."""
+    """Take a run that another worker offers. Return the result of `take_run`, or 0 if no worker offers a run."""
     for w in range(1, crew):
         at = take_run(pointer_i64(table, ORDER_WORKERS + 2 * ((me + w) % crew)), links, turn)
         if at != 0:
@@ -212,7 +214,7 @@ def find_run(table: Pointer[u64], links: Pointer[i64], me: i64, crew: i64, turn:
 
 @inner
 def wait_for_runs(control: Pointer[i64], table: Pointer[u64], crew: i64, turn: i64) -> bool:
-    """Wait until some worker offers a run or all workers are waiting; returns whether a run is offered."""
+    """Wait until a worker offers a run, or until all workers are waiting. Return whether a run is offered."""
     fence()
     fetch_add(control, ORDER_IDLE + turn, 1)
     tries = i64(0)
@@ -230,7 +232,7 @@ def wait_for_runs(control: Pointer[i64], table: Pointer[u64], crew: i64, turn: i
 
 @inner
 def change_of(pushed: i64, again: i64, crew: i64, level: i64) -> f64:
-    """The factor by which to multiply the scale after ORDER_WATCHED rounds; the width of a bucket is 1 / scale.
+    """Return the factor for the scale after ORDER_WATCHED rounds. The width of a bucket is 1 / scale.
 
     Buckets become narrower if at least a quarter of the pushes improve vertices of the same bucket. Buckets become
     wider if there is little work between two barriers.

@@ -1,7 +1,7 @@
 """The common neighbours of two vertices, from sorted neighbour lists.
 
-The lists are merged, or the longer one is searched if their lengths differ much. The lists ignore the
-direction of edges, and contain no loops and no repetitions.
+The lists are merged. If the lengths differ much, the longer list is searched instead. The lists ignore the direction of
+edges, and contain no loops and no repetitions.
 """
 
 from vlang.emit.cpu.skeletons.holes import Pointer, i64, inner, min, u32, u64
@@ -29,7 +29,7 @@ def first_not_below(targets: Pointer[u32], low: i64, high: i64, wanted: u32) -> 
 
 @inner
 def common_count(starts: Pointer[u64], targets: Pointer[u32], a: u32, b: u32) -> i64:
-    """The number of common neighbours of a and b; 0 if one of them is `none`."""
+    """Return the number of common neighbours of a and b; 0 if a or b is `none`."""
     if u32(a) == u32(0xFFFFFFFF) or u32(b) == u32(0xFFFFFFFF):
         return i64(0)
     i, end = i64(starts[i64(a)]), i64(starts[i64(a) + 1])
@@ -54,7 +54,9 @@ def common_count(starts: Pointer[u64], targets: Pointer[u32], a: u32, b: u32) ->
 
 @inner
 def longer_list(first: i64, second: i64) -> i64:
-    """Which of two neighbour lists is searched instead of merged, because it is much longer: 1, 2, or 0 for neither."""
+    """Return the number (1 or 2) of the neighbour list that is searched because it is much longer; 0 if the lists are
+    merged.
+    """
     if first > 16 * second:
         return i64(1)
     return i64(2) if second > 16 * first else i64(0)
@@ -62,7 +64,9 @@ def longer_list(first: i64, second: i64) -> i64:
 
 @inner
 def next_common(targets: Pointer[u32], i: i64, end: i64, j: i64, stop: i64, longer: i64) -> tuple[i64, i64]:
-    """The first equal entries of targets[i:end] and targets[j:stop], as positions; (end, stop) if there are none."""
+    """Return the positions of the first equal entries of targets[i:end] and targets[j:stop]; (end, stop) if there are
+    none.
+    """
     if longer == 0:
         while i < end and j < stop:
             x, y = targets[i], targets[j]
@@ -84,7 +88,7 @@ def next_common(targets: Pointer[u32], i: i64, end: i64, j: i64, stop: i64, long
 
 @inner
 def entry_of(starts: Pointer[u64], targets: Pointer[u32], a: u32, b: u32) -> i64:
-    """1 plus the position of b in the neighbour list of a; 0 if b is a itself."""
+    """Return 1 plus the position of b in the neighbour list of a; 0 if b equals a."""
     if i64(a) == i64(b):
         return i64(0)
     return first_not_below(targets, i64(starts[i64(a)]), i64(starts[i64(a) + 1]), u32(b)) + 1

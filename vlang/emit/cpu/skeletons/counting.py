@@ -1,8 +1,9 @@
-"""Structures in scratch memory that hold all contributions of one vertex (`vlang.emit.shared.reductions.holistic`).
+"""Data structures in scratch memory that hold all contributions of one vertex
+(`vlang.emit.shared.reductions.holistic`).
 
-Scratch memory consists of u64 words. room: the memory, the number of edges of the vertex, the number of bits of a hash
-table's index, then the offset of each structure. ..._clear returns the offset after a structure. ..._take inserts a
-value if `holds`. ..._read returns the result.
+Scratch memory consists of u64 words. `room` consists of the memory, the number of edges of the vertex, the number of
+index bits of a hash table, and the offset of each structure. `..._clear` returns the offset after a structure.
+`..._take` inserts a value if `holds` is true. `..._read` returns the result.
 """
 
 from typing import Any
@@ -33,9 +34,9 @@ def mode32_clear(space: Pointer[u64], at: i64, degree: i64, bits: i64) -> i64:
 
 @inner
 def mode32_take(room: Structures, at: i64, holds: bool, value: Any, best: Any, most: Any) -> tuple[Any, u32]:
-    """Insert a value; returns the most frequent value, the smallest in a tie, and its count.
+    """Insert a value. Return the most frequent value (the smallest of several) and its count.
 
-    A slot holds a value in its upper half and the count of this value, which is > 0, in its lower half.
+    The upper half of a slot holds a value, and the lower half holds the count of this value, which is at least 1.
     """
     if not holds:
         return best, most
@@ -62,7 +63,8 @@ def mode64_clear(space: Pointer[u64], at: i64, degree: i64, bits: i64) -> i64:
 
 @inner
 def mode64_take(room: Structures, at: i64, holds: bool, value: Any, best: Any, most: Any) -> tuple[Any, u32]:
-    """Insert a 64-bit value; otherwise as `mode32_take`. A table of counts is followed by a table of their values."""
+    """Do the same as `mode32_take` for a 64-bit value. A table of counts is followed by a table of the counted values.
+    """
     if not holds:
         return best, most
     space, bits = room[0], room[2]
@@ -127,9 +129,9 @@ def median32_take(room: Structures, at: i64, holds: bool, key: Any, before: Any)
 
 @inner
 def median32_read(room: Structures, at: i64) -> u64:
-    """The median of k keys: key number (k - 1) // 2, from 0, of the sorted keys; 0 if there are none.
+    """Return the median of k keys, which is sorted_keys[(k - 1) // 2]; 0 if there are no keys.
 
-    The keys are partitioned by the highest bit in which they differ, and the part with the median is partitioned again,
+    The keys are partitioned by the highest bit in which they differ. The part with the median is partitioned again,
     until all its keys are equal. The algorithm takes at most one partition per bit of a key, and on average two passes
     over all keys.
     """

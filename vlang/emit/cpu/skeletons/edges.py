@@ -1,10 +1,11 @@
 """The final step of a pass over edges for long vertices.
 
 The functions `bind`, `ready`, `wanted`, `identity`, `gather`, `merge`, `put`, `get` and `apply` are generated from the
-program, before this text; runtime/plan/plan.py describes the slots and tables. For a vertex of at most SEGMENT edges,
-`pull` gathers and applies (rows.py, runs.py or leaving.py). The row of a longer vertex is cut into segments of SEGMENT
-edges, from its first edge on. `segments` (segments.py or leaving.py) reduces each segment; `finish` merges them in
-order and applies. The cut depends only on the graph, so results do not depend on pages, chunks, threads or the mode.
+program and precede this text. runtime/plan/plan.py describes the slots and tables. For a vertex of at most SEGMENT
+edges, `pull` gathers and applies (rows.py, runs.py or leaving.py). The row of a longer vertex is cut into segments of
+SEGMENT edges, beginning at its first edge. `segments` (segments.py or leaving.py) reduces each segment; `finish` merges
+them in order and applies. The segments depend only on the graph, so results do not depend on pages, chunks, threads or
+the mode.
 """
 
 from vlang.emit.cpu.skeletons.fused_blocks import arrive

@@ -1,7 +1,7 @@
 """Supersteps over few vertices: one worker runs many such supersteps in one call, with the same results as `push`.
 
-Input in `tasks`: [0] entries in the queue; [1] the largest number of supersteps; [2] the number of edges and vertices
-of a frontier at which the call ends. Output: [3] supersteps run; [4] entries, [5] vertices and [6] edges of the last
+Input in `tasks`: [0] entries in the queue; [1] the largest number of supersteps; [2] the frontier size (edges plus
+vertices) at which the call ends. Output: [3] supersteps run; [4] entries, [5] vertices and [6] edges of the last
 frontier. `carry` copies joined values to the fields.
 """
 

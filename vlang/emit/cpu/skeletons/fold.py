@@ -1,8 +1,8 @@
 """Reductions over vertices, with one partial result for each block of BLOCK vertices.
 
-The functions `bind`, `identity`, `gather`, `merge`, `put`, `lay` and `laid` are generated from the program, before this
-text. A block is reduced in LANES lanes, and each lane takes every LANES-th vertex. The accumulators of all lanes are
-adjacent in memory, so that LLVM vectorises the loop. At the end the lanes are merged in order.
+The functions `bind`, `identity`, `gather`, `merge`, `put`, `lay` and `laid` are generated from the program and precede
+this text. A block is reduced in LANES lanes, and each lane takes every LANES-th vertex. The accumulators of all lanes
+are adjacent in memory, so that LLVM vectorises the loop. At the end the lanes are merged in order.
 """
 
 from vlang.emit.cpu.skeletons.holes import (

@@ -1,7 +1,9 @@
-"""Work fused into a pass: reductions over vertices and messages of their new values, per block of BLOCK vertices.
+"""Work fused into a pass, per block of BLOCK vertices: reductions over the vertices, and messages with their new
+values.
 
-`after_block` is generated from the program. `after_block` can run on a block when all vertices of the block have been
-applied, by any tasks. The worker that applies the last vertex runs `after_block`, so results do not depend on tasks.
+`after_block` is generated from the program. `after_block` runs on a block when all vertices of the block have been
+applied. The worker that applies the last vertex of the block runs `after_block`, so results do not depend on the
+division into tasks.
 """
 
 from vlang.emit.cpu.skeletons.holes import (

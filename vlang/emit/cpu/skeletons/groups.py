@@ -1,14 +1,15 @@
 """The table of the groups of one vertex (see vlang.emit.shared.reductions.grouped), in scratch memory of u64 words.
 
-A table begins with the words GROUPS_... of runtime/plan/layouts/pass_words.py. Entries follow, in the order in which
-their keys were first seen: `words` words each, of which the first one is the key. Entry 0 is for edges without a group.
-The accumulators of earlier segments of a long row come next, and then the slots. There are three ways to find an entry:
+A table begins with the words GROUPS_... of runtime/plan/layouts/pass_words.py. The entries follow, each of `words`
+words, in the order in which keys were first seen. The first word of an entry is the key. Entry 0 is for edges without a
+group. The accumulators of earlier segments of a long row come next, and then the slots. An entry is found in one of
+three ways:
 
-- Up to FEW edges, keys are searched one by one.
-- With a direct table, which has a number of an entry for each vertex, the vertex is the index. The table is never
-  cleared: a number counts only if the entry has this key.
-- Otherwise, by a hash table. A slot has 32 bits of a key in its upper half, and the number of the entry in its lower
-  half. The hash table is small at first and grows with the number of groups, so that few groups stay in cache.
+- If there are at most FEW edges, keys are searched one by one. - A direct table has the number of an entry for each
+vertex, and the vertex is the index. The direct table is never cleared, so a number is valid only if the entry with this
+number has the key. - Otherwise, a hash table finds the entry. The upper half of a slot has 32 bits of a key, and the
+lower half has the number of the entry. The hash table is small at first and grows with the number of groups, so that
+few groups stay in cache.
 """
 
 from vlang.emit.cpu.skeletons.holes import Pointer, halves, i64, inner, min, range, u32, u64
@@ -37,10 +38,10 @@ def group_bits(degree: i64) -> i64:
 
 @inner
 def groups_clear(space: Pointer[u64], direct: i64, at: i64, most: i64, words: i64, kept: i64) -> tuple[i64, i64, i64]:
-    """Clear the table for at most `most` groups. Returns the offset after it, that of the entries, and the way to find
-    one.
+    """Clear the table for at most `most` groups. Returns the offset after the table, the offset of the entries, and the
+    way to find an entry.
 
-    direct: the offset of the direct table, or 0. kept: the words of the accumulators of earlier segments.
+    direct: the offset of the direct table, or 0. kept: the number of words for the accumulators of earlier segments.
     """
     first = at + GROUPS_WORDS
     earlier = first + (most + 1) * words
@@ -66,7 +67,8 @@ def groups_clear(space: Pointer[u64], direct: i64, at: i64, most: i64, words: i6
 def group_of(
     space: Pointer[u64], place: i64, first: i64, way: i64, direct: i64, count: i64, key: u64, words: i64, wide: bool
 ) -> tuple[i64, bool]:
-    """The offset of the entry of a key, and whether it is new. wide: whether keys have more than 32 bits."""
+    """Return the offset of the entry of a key, and whether the entry is new. wide: whether keys have more than 32 bits.
+    """
     if way == INDEXED:
         numbers = halves(space)
         number = i64(numbers[2 * direct + i64(key)])
@@ -106,7 +108,9 @@ def slot_of(key: u64, bits: i64) -> i64:
 
 @inner
 def groups_grown(space: Pointer[u64], place: i64, first: i64, count: i64, bits: i64, words: i64) -> i64:
-    """Insert all keys into a hash table of four times the size, if there is room; returns its index bits."""
+    """If there is room, insert all keys into a hash table of four times the size. Return the number of index bits of
+    the table.
+    """
     slots = i64(space[place + GROUPS_SLOTS])
     bits = min(bits + 2, i64(space[place + GROUPS_MOST_BITS]))
     space[place + GROUPS_BITS] = u64(bits)
@@ -123,9 +127,9 @@ def groups_grown(space: Pointer[u64], place: i64, first: i64, count: i64, bits: 
 
 @inner
 def sort_groups(space: Pointer[u64], place: i64, first: i64, words: i64) -> None:
-    """Write the numbers of the entries into the slots, in increasing order of the keys, by merging runs.
+    """Write the numbers of the entries into the slots, sorted by key in increasing order (merge sort).
 
-    There are at least twice as many slots as entries; the slots after the first `count` are the second buffer.
+    There are at least twice as many slots as entries. The slots after the first `count` slots are the second buffer.
     """
     count = i64(space[place + GROUPS_COUNT])
     a = i64(space[place + GROUPS_SLOTS])

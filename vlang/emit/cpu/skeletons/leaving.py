@@ -1,8 +1,8 @@
 """Passes over edges that end early (rule X1).
 
-A vertex stops reading its edges once no contribution can change its accumulators, and reads no edges if its own value
-is final. `decided` and `is_final` are generated from the program; edges.py describes the other functions. Kernels that
-read all edges, such as the kernel for cache blocks, give the same result.
+A vertex stops reading its edges as soon as no contribution can change its accumulators. A vertex with a final value
+reads no edges. `decided` and `is_final` are generated from the program; edges.py describes the other functions. Kernels
+that read all edges, such as the kernel for cache blocks, give the same result.
 """
 
 from vlang.emit.cpu.skeletons.fused_blocks import arrive

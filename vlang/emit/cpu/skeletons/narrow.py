@@ -1,10 +1,10 @@
 """Supersteps over a narrow uniform frontier (see reach.py), with queues; one call runs many supersteps.
 
 Each worker pushes from the vertices that it found itself, and appends the vertices that it finds to its own queue. If
-one worker found many more vertices than the others, the vertices of all queues are divided equally instead. If several
-workers found a vertex, one of them keeps it; after a barrier, the others remove it from their queues. After a second
-barrier, the number of vertices is known. No vertex or edge needs an atomic operation. If few vertices are found, worker
-0 continues alone, and the others wait for worker 0 at the second barrier.
+one worker found many more vertices than the others, all workers push from equal shares of all queues instead. If
+several workers found the same vertex, one worker keeps the vertex. After a barrier, the other workers remove the vertex
+from their queues. After a second barrier, all workers know the number of vertices. No vertex or edge needs an atomic
+operation. If few vertices are found, worker 0 continues alone, and the others wait for worker 0 at the second barrier.
 """
 
 from typing import Any
@@ -88,9 +88,9 @@ def send_on(
     env: Env, targets: Pointer[u32], queue: Pointer[u32], rows: Pointer[u64], place: i64, finders: Pointer[u8],
     first: i64, last: i64, at: i64, value: Any, me: i64, spare: i64, several: bool
 ) -> i64:
-    """Push from queue entries, whose row bounds begin at `place`.
+    """Push from queue entries. The bounds of their rows begin at index `place`.
 
-    Append the vertices found to the queue from index `at` on; returns the new end of the queue.
+    Append the vertices found to the queue, beginning at index `at`. Return the new end of the queue.
     """
     for i in range(first, last):
         prefetch(targets, i64(rows[place + 2 * i + 2 * REACH_AHEAD]))
@@ -111,10 +111,10 @@ def look_up(
 ) -> tuple[i64, i64]:
     """Copy the bounds of the rows of queue[at:end] to `rows`. The reads do not depend on each other, so they overlap.
 
-    If several workers run, a vertex may be in the queues of two workers. The worker in `finders` keeps the entry, and
-    the other worker removes it from its queue.
+    If several workers run, the same vertex may be in the queues of two workers. The worker in `finders` keeps the
+    entry, and the other worker removes the entry from its queue.
 
-    Returns: The number of entries left, and the number of their edges.
+    Returns: The number of remaining entries, and the number of their edges.
     """
     kept, edges = i64(0), i64(0)
     for i in range(at, end):
@@ -131,7 +131,7 @@ def look_up(
 
 @inner
 def rows_of(table: Pointer[u64], worker: i64, side: i64) -> i64:
-    """The index in `rows` at which the row bounds of a queue's entries begin."""
+    """Return the index in `rows` at which the bounds of the rows of a queue begin."""
     return (2 * worker + side) * 2 * (value_i64(table, REACH_ROOM) + REACH_AHEAD)
 
 
@@ -140,9 +140,11 @@ def share(
     env: Env, control: Pointer[i64], table: Pointer[u64], queue: Pointer[u32], rows: Pointer[u64], words: i64,
     me: i64, several: bool, parts: i64, first: i64, last: i64, at: i64, value: Any
 ) -> i64:
-    """Push from the share [first, last) of the vertices that the first `parts` workers found, worker after worker.
+    """Push from a share of the vertices that the first `parts` workers found. The share is [first, last) of all these
+    vertices, numbered worker by worker.
 
-    The vertices found are appended to this worker's queue at `at`. Returns: The new end of the queue.
+    The function appends the vertices that it finds to the queue of this worker, beginning at index `at`. Returns: The
+    new end of the queue.
     """
     targets, finders = pointer_u32(table, PAGE_TARGETS), pointer_u8(table, REACH_FINDERS)
     spare = value_i64(table, REACH_VERTICES) + 64 * (me + 1)  # an unused entry in a cache line of its own
@@ -161,7 +163,7 @@ def hand_over(
     control: Pointer[i64], table: Pointer[u64], queue: Pointer[u32], rows: Pointer[u64], front: Pointer[u64],
     longs: Pointer[u64], counts: Pointer[i64], words: i64, crew: i64
 ) -> None:
-    """In the bitmap of the frontier, set the bits of the vertices that the workers found."""
+    """Set the bits of all vertices that the workers found; the bits are in the bitmap of the frontier."""
     room = value_i64(table, REACH_ROOM)
     for w in range(crew):
         desk = words + REACH_DESK * w

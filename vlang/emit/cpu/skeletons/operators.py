@@ -10,7 +10,7 @@ from vlang.runtime.compile.intrinsics import bits_of, float_of, inner
 
 @inner
 def int_floordiv(a, b):
-    """a // b, rounded towards minus infinity; 0 for b = 0. The least value // -1 wraps."""
+    """a // b, rounded towards minus infinity; 0 for b = 0. The quotient of the least value and -1 wraps."""
     if b == 0:
         return np.int64(0)
     if b == -1:
@@ -50,7 +50,7 @@ def float_mod(a, b):
 
 @inner
 def int_power(a, b, one):
-    """a ** b by squaring, where integers wrap; 0 for a negative exponent.
+    """Return a ** b, computed by squaring; integers wrap, and a negative exponent gives 0.
 
     one: 1 in the type of a (a literal would make u64 a float).
     """
@@ -84,7 +84,9 @@ def shr(a, b, bits):
 
 @inner
 def floor_int(x, high, low):
-    """The floor of a float as an integer; out of range, the result is `high` (inf) or `low` (-inf). NaN gives 0."""
+    """Return the floor of a float as an integer. If the floor is out of range, the result is `high` (inf) or `low`
+    (-inf). NaN gives 0.
+    """
     y = np.floor(x)
     if y != y:
         return np.int64(0)
@@ -97,7 +99,7 @@ def floor_int(x, high, low):
 
 @inner
 def floor_u64(x):
-    """The floor of a float as a u64: the nearest value of the type, and 0 for NaN."""
+    """Return the floor of a float as a u64, clamped to the values of the type; 0 for NaN."""
     y = np.floor(x)
     if not y > 0.0:
         return np.uint64(0)
@@ -180,9 +182,10 @@ def mix(seed, x):
 
 @inner
 def exponential(bits):
-    """-log(U) for U = (k + 1) / 2^53, where k is the number in the top 53 bits: an exponentially distributed number.
+    """Return an exponentially distributed number: -log(U) for U = (k + 1) / 2^53, where k consists of the top 53 bits.
 
-    The logarithm is that of fdlibm (Sun Microsystems, e_log.c), in operations that are the same on every target.
+    The logarithm is computed as in fdlibm (Sun Microsystems, e_log.c), with operations that are the same on every
+    target.
     """
     k, low = (bits >> np.uint64(11)) + np.uint64(1), np.int64(1)
     for step in (32, 16, 8, 4, 2, 1):
@@ -203,7 +206,8 @@ def exponential(bits):
 
 @inner
 def waiting(bits, weight):
-    """The time of an event at the rate `weight`, drawn from a hash; inf if the weight is not positive."""
+    """Return the random time of an event at the rate `weight`, computed from a hash; inf if the weight is not positive.
+    """
     if weight > 0.0:
         return exponential(bits) / weight
     return np.inf
@@ -211,7 +215,7 @@ def waiting(bits, weight):
 
 @inner
 def hll_rank(bits):
-    """1 + the number of trailing zeros in 58 bits; 59 if no bit is set."""
+    """Return 1 plus the number of trailing zeros in 58 bits; 59 if no bit is set."""
     rank = np.uint8(1)
     while rank < 59 and bits & np.uint64(1) == 0:
         bits = bits >> np.uint64(1)

@@ -84,7 +84,7 @@ def choose_front(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer
 def push_row(
     env: Env, columns: Columns, targets: Pointer[u32], found: Pointer[u64], u: i64, low: u64, high: u64
 ) -> None:
-    """Join the contributions of vertex u over the edges from `low` to `high` of a page; mark changed receivers."""
+    """Join the contributions of vertex u over edges `low` to `high` of a page, and mark the changed receivers."""
     part = sender_part(env, u)
     for k in range(low, high):
         v = i64(targets[i64(k)])
@@ -131,7 +131,7 @@ def spread_segments(frame: Frame, tasks: Pointer[i64], count: i64, counter: Poin
 
 
 def gather_up(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
-    """Copy the words of the changed vertices to their fields, and clear the frontier that pushed."""
+    """Copy the words of the changed vertices to their fields, and clear the old frontier."""
     env = bind(frame)
     front, found = pointer_u64(table, PAGED_FRONT), pointer_u64(table, PAGED_FOUND)
     counts, n, active = pointer_i64(table, PAGED_COUNTS), value_i64(table, PAGED_VERTICES), i64(0)

@@ -1,4 +1,5 @@
-"""Loops with a uniform frontier (rule X2) over pages on disk, without the offsets of a whole adjacency.
+"""Loops with a uniform frontier (rule X2) over pages on disk. Such loops need no offsets of a whole adjacency in
+memory.
 
 `spot` finds the first frontier, and `take` reaches the marked vertices. The engine marks vertices, page by page
 (runtime/kernels/paged_frontier.py). Layout: REACH_... in runtime/plan/layouts/reach_words.py. A task is a run of

@@ -1,22 +1,22 @@
 """A loop in priority order (rule O): vertices push bucket by bucket, and values are updated in place.
 
 The algorithm is delta-stepping (Meyer, Sanders: Delta-stepping: a parallelizable shortest path algorithm, Journal of
-Algorithms 49, 2003), where each worker has its own buckets (Beamer, Asanovic, Patterson: The GAP benchmark suite,
-2015). A worker empties its own part of a bucket, including vertices that are added meanwhile, and then steals runs of
-entries from other workers. So a worker mostly processes vertices that it has found itself, and no worker waits before
-the bucket is empty (Blumofe, Leiserson: Scheduling multithreaded computations by work stealing, JACM 46, 1999). The
-width of buckets is adapted during the run (`change_of`).
+Algorithms 49, 2003), with separate buckets for each worker (Beamer, Asanovic, Patterson: The GAP benchmark suite,
+2015). A worker first empties its own part of a bucket, including vertices that are added in the meantime. Then the
+worker steals runs of entries from other workers. So a worker mostly processes vertices that it has found itself, and
+waits only when the bucket is empty (Blumofe, Leiserson: Scheduling multithreaded computations by work stealing, JACM
+46, 1999). The width of buckets is adapted during the run (`change_of`).
 
-The following functions are generated from the program. `joined_part` computes the part that all contributions of a
-vertex have in common. `along` reads the values of an edge. `offer` joins a contribution into the receiver. `rank` is
-the priority of a vertex; the vertex with the least priority is processed first. `silent` tests whether a vertex
-contributes nothing. `near_vertex` and `near_edge` prefetch data of a vertex and of an edge. If `shift` is not 0, an
-edge is one word of `targets`: the receiver, and the value of its column from bit `shift` on.
+The following functions are generated from the program. `joined_part` computes the common part of all contributions of a
+vertex. `along` reads the values of an edge. `offer` joins a contribution into the receiver. `rank` is the priority of a
+vertex; the vertex with the least priority is processed first. `silent` tests whether a vertex contributes nothing.
+`near_vertex` and `near_edge` prefetch data of a vertex and of an edge. If `shift` is not 0, an edge is one word of
+`targets`: the low `shift` bits are the receiver, and the higher bits are the value of the edge column.
 
 A vertex whose value is in the range of a later bucket is in that bucket, unless some vertex had to wait for a free run
-(`unsure`). So a vertex that improves without leaving the range of its bucket need not be added again. All workers run
-`priority` at the same time. All workers make the same decisions, because they read the same words, which each worker
-publishes (its desk). These words do not change before all workers have passed the barrier.
+(`unsure`). So a vertex need not be added again if its new value is still in the range of its bucket. All workers run
+`priority` at the same time. Each worker publishes some words (its desk). All workers read the same published words, so
+they make the same decisions. Published words do not change before all workers have passed the barrier.
 """
 
 import numpy as np
@@ -122,7 +122,7 @@ def expand(
     desk: Pointer[i64], places: Pointer[i64], links: Pointer[i64], entries: Pointer[u32], spilled: Pointer[u64],
     u: i64, origin: f64, scale: f64, now: i64, unsure: bool
 ) -> tuple[i64, i64]:
-    """Push from vertex u; returns the number of its edges, and of improved vertices in the current bucket."""
+    """Push from vertex u. Return the number of its edges, and the number of improved vertices in the current bucket."""
     low, high = i64(offsets[u]), i64(offsets[u + 1])
     again, least, k = i64(0), f64(now), low
     part, receivers = joined_part(env, u), (i64(1) << (shift if shift != 0 else i64(32))) - 1
@@ -147,7 +147,7 @@ def approach(
 ) -> None:
     """Prefetch data of the next vertices of a list: first the bounds of their rows, later their edges.
 
-    i: the index of the current vertex in its run, which ends at `end`. below: the first index of the run that follows.
+    i: the index of the current vertex in its run, which ends at `end`. below: the first index of the next run.
     """
     at = i + 2 * ORDER_AHEAD
     u = i64(entries[at if at < end else below + (at - end)])
@@ -171,8 +171,8 @@ def enter_all(
 ) -> None:
     """Add vertices to the list for the next window.
 
-    If `filling` is 1, these are all vertices that contribute something (rule Z). If it is 2 or 3, these are the
-    vertices whose bit in `spilled` is set; the bit is cleared.
+    If `filling` is 1, add all vertices that contribute something (rule Z). If `filling` is 2 or 3, add the vertices
+    whose bit in `spilled` is set, and clear the bit.
     """
     while True:
         if filling >= 2 and not has_room(control, desk):
@@ -198,7 +198,9 @@ def collect(
     env: Env, control: Pointer[i64], desk: Pointer[i64], places: Pointer[i64], links: Pointer[i64],
     entries: Pointer[u32], spilled: Pointer[u64], first: i64, origin: f64, scale: f64
 ) -> None:
-    """Move the vertices of the buckets from `first` on to the list for the next window, except outdated entries."""
+    """Move the vertices of bucket `first` and of later buckets to the list for the next window, except outdated
+    entries.
+    """
     for slot in range(first, ORDER_BUCKETS + 1):
         at = places[slot]
         places[slot] = 0

@@ -1,12 +1,12 @@
 """A pass over edges by push: active vertices send along their edges, and contributions are joined by compare-and-swap.
 
 The following functions are generated from the program. `join` joins a contribution into the words of the receiver, and
-returns whether the words changed. `sender_part` computes the part that all contributions of a vertex have in common.
-`fresh` tests whether a vertex is found for the first time in the superstep, and `silent` tests whether a vertex
-contributes nothing.
+returns whether the words changed. `sender_part` computes the common part of all contributions of a vertex. `fresh`
+tests whether a vertex is found for the first time in the superstep, and `silent` tests whether a vertex contributes
+nothing.
 
-A task is a run of consecutive entries of a queue. tasks[0] is the length of a run, and tasks[1] the end of the last
-run. Layout of queues and entries: WALK_... in runtime/plan/layouts/pass_words.py.
+A task is a run of consecutive entries of a queue. `tasks[0]` is the length of a run, and `tasks[1]` is the end of the
+last run. Layout of queues and entries: WALK_... in runtime/plan/layouts/pass_words.py.
 """
 
 from vlang.emit.cpu.skeletons.holes import (
@@ -47,7 +47,9 @@ from vlang.runtime.plan.plan import PAGE_OFFSETS, PAGE_TARGETS
 
 @inner
 def enqueue(found: Pointer[u64], counts: Pointer[i64], v: i64, degree: i64, at: i64, end: i64) -> tuple[i64, i64]:
-    """Append a vertex to the part [at, end) of the queue that this worker reserved; reserve a new part when full."""
+    """Append a vertex to the part [at, end) of the queue that this worker has reserved; reserve a new part when this
+    part is full.
+    """
     chunk, chunks = i64(0), max(i64(1), (degree + WALK_EDGES - 1) // WALK_EDGES)
     while chunk < chunks:
         if at == end:
@@ -61,7 +63,9 @@ def enqueue(found: Pointer[u64], counts: Pointer[i64], v: i64, degree: i64, at: 
 
 @inner
 def leave(found: Pointer[u64], counts: Pointer[i64], at: i64, end: i64, active: i64, edges: i64) -> None:
-    """Add a worker's counts at the end of its tasks, and fill the rest of its part of the queue with empty entries."""
+    """After the last task of a worker, add the counts of the worker, and fill the rest of its part of the queue with
+    empty entries.
+    """
     while at < end:
         found[at] = u64(WALK_NOBODY)
         at += 1

@@ -1,10 +1,11 @@
-"""Loops with a uniform frontier (rule X2): its vertices all send the same value, so any of them may reach a vertex.
+"""Loops with a uniform frontier (rule X2): all vertices of the frontier send the same value, so any sender may reach a
+vertex.
 
 The following functions are generated from the program: `level` (the value that the frontier sends, and whether it can
 change a vertex), `is_final`, `reach` and `renew`. Layout: REACH_... in runtime/plan/layouts/reach_words.py.
 
-A superstep runs `mark` and then `unite`, or `early`; `narrow` (narrow.py) runs many small supersteps. A task is a run
-of tasks[0] words of the bitmaps.
+A superstep either runs `mark` and then `unite`, or runs `early`. `narrow` (narrow.py) runs many small supersteps. A
+task is a run of tasks[0] words of the bitmaps.
 """
 
 from vlang.emit.cpu.skeletons.holes import (
@@ -116,7 +117,7 @@ def mark_row(marks: Pointer[u64], mine: i64, targets: Pointer[u32], low: u64, hi
 
 
 def mark(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
-    """Set the bits of receivers in a bitmap of the worker, without atomic operations; the bitmap stays in the cache.
+    """Set the bits of receivers in a bitmap of this worker, which needs no atomic operations and stays in the cache.
 
     tasks[1]: the number of tasks that are entries of `longs`.
     """
@@ -204,9 +205,9 @@ def unite(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], 
 def hopeful(offsets: Pointer[u64], left: Pointer[u64], w: i64, n: i64, unseen: i64) -> u64:
     """The vertices of word w that may still be found. The first pull drops vertices without edges for all later pulls.
 
-    The test has no branch, because a branch would often be mispredicted.
+    The test of a vertex has no branch, because a branch would often be mispredicted. On ranks, words of mirrors are 0.
     """
-    if unseen == 0:
+    if unseen == 0 or left[w] == u64(0):
         return left[w]
     bits = u64(0)
     for v in range(64 * w, min(64 * w + 64, n)):
@@ -218,7 +219,7 @@ def early(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], 
     """Each vertex that is not reached yet looks for a neighbour in the frontier, and stops at the first such neighbour.
 
     The method is the bottom-up step of Beamer, Asanovic, Patterson: Direction-optimizing breadth-first search, SC'12.
-    tasks[1]: whether this is the first pull of the loop.
+    `tasks[1]`: whether this is the first pull of the loop.
     """
     env = bind(frame)
     columns = bind_columns(table, 0)

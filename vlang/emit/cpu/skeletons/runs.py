@@ -1,9 +1,10 @@
-"""Short vertices of a full pass over edges, in runs of RUN vertices: first all gather, then all apply.
+"""Short vertices of a full pass over edges, in runs of RUN vertices: first all vertices of a run gather, then all
+apply.
 
 All applies run in a separate loop without branches, which LLVM vectorises. Most rows of a sparse graph have few edges.
-So the loop over edges is unrolled by four, and a row of up to three edges needs no loop. `lay` and `laid`, which store
-and load an accumulator between the two loops, are generated from the program; edges.py describes the other functions. A
-pass over a list of vertices uses rows.py instead.
+Therefore the loop over edges is unrolled by four, and a row of up to three edges needs no loop. `lay` and `laid`, which
+store and load an accumulator between the two loops, are generated from the program; edges.py describes the other
+functions. A pass over a list of vertices uses rows.py instead.
 """
 
 from vlang.emit.cpu.skeletons.fused_blocks import arrive

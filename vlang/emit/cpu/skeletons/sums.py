@@ -1,13 +1,13 @@
 """Supersteps of a loop that adds changes: one worker runs many such supersteps in one call.
 
-Each vertex with a change to send adds the change to the accumulators of its receivers. Senders run in increasing order,
-which is also the order of a gather. After all senders, the receivers run `apply`, in increasing order. `pour` and
-`poured`, which store and load such an accumulator, are generated from the program. Layout: SUM_... in
+Each vertex that has an unsent change adds this change to the accumulators of its receivers. Senders run in increasing
+order, which is also the order of a gather. After all senders, the receivers run `apply`, in increasing order. `pour`
+and `poured`, which store and load such an accumulator, are generated from the program. Layout: SUM_... in
 runtime/plan/layouts/sum_words.py.
 
-Input in `tasks`: [0] entries in the queue; [1] the largest number of supersteps; [2] the number of edges and vertices
-of a frontier at which the call ends. Output: [3] supersteps run; [4] entries and [5] edges of the last frontier;
-[6] vertices changed by the last superstep; [7] vertices active after the last superstep.
+Input in `tasks`: [0] entries in the queue; [1] the largest number of supersteps; [2] the frontier size (edges plus
+vertices) at which the call ends. Output: [3] supersteps run; [4] entries and [5] edges of the last frontier; [6]
+vertices changed by the last superstep; [7] vertices active after the last superstep.
 """
 
 from vlang.emit.cpu.skeletons.holes import (
@@ -59,8 +59,8 @@ from vlang.runtime.plan.plan import PAGE_OFFSETS, PAGE_TARGETS, SEGMENT
 def mark(marks: Pointer[u8], tops: Pointer[u8], v: i64) -> None:
     """Mark a vertex that applies in this superstep, by two plain stores of bytes.
 
-    To set a bit, a worker would have to read the word before it writes it. Such a read would stall where the word has
-    just been written, since neighbours often share a word.
+    To set a bit, a worker would have to read the word before it writes it. Such a read would often stall because the
+    word was just written, since neighbours often share a word.
     """
     marks[v] = u8(1)
     tops[v >> 6] = u8(1)
@@ -113,7 +113,7 @@ def gathered(env: Env, table: Pointer[u64], v: i64) -> Acc:
 
 @inner
 def collect(env: Env, table: Pointer[u64], tasks: Pointer[i64]) -> None:
-    """Apply the marked vertices. The vertices that then have a change to send form the next queue."""
+    """Apply the marked vertices. The vertices with an unsent change form the next queue."""
     offsets, rows = pointer_u64(table, PAGE_OFFSETS), pointer_u64(table, SUM_PULL + PAGE_OFFSETS)
     queue, notify = pointer_u32(table, SUM_QUEUE), pointer_u8(table, SUM_NOTIFY)
     marks, tops = pointer_u64(table, SUM_MARKS), pointer_u64(table, SUM_TOPS)

@@ -1,4 +1,5 @@
-"""A pass over vertices. The functions `bind`, `ready` and `apply` are generated from the program, before this text."""
+"""A pass over vertices. The functions `bind`, `ready` and `apply` are generated from the program and precede this text.
+"""
 
 from vlang.emit.cpu.skeletons.fused_blocks import arrive
 from vlang.emit.cpu.skeletons.holes import (

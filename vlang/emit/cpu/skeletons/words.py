@@ -1,6 +1,6 @@
 """Reads of two words of a vertex that change together.
 
-This code is part of modules with a pass that joins into two words.
+The code of this file is part of modules with a pass that joins into two words.
 """
 
 from vlang.emit.cpu.skeletons.holes import Pointer, i64, inner, peek, peek_first, u64

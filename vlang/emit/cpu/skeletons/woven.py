@@ -1,12 +1,14 @@
-"""Full passes whose reductions over edges several runs compute together (vlang.runtime.cpu.together).
+"""Full passes in which several runs compute their reductions over edges together (vlang.runtime.cpu.together).
 
-The arrays that a gather reads at neighbours are *woven*: entry TOGETHER_WIDTH * u + i belongs to run i. So the frame of
-these kernels is a copy of a run's frame, with the addresses of woven arrays, and `gather` reads the value of run i at
-the index of its lane. Edges and edge columns are the same for all runs. A run reduces the same contributions in the
-same order as in the kernels `pull`, `segments` and `finish`, and the kernel `summed` does the rest of its superstep.
+The arrays that a gather reads at neighbours are *woven*: entry TOGETHER_WIDTH * u + i belongs to run i. The frame of
+these kernels is a copy of the frame of a run, with the addresses of woven arrays. Therefore `gather` reads the value of
+run i at the index of the lane of run i. Edges and edge columns are the same for all runs. Each run reduces the same
+contributions in the same order as in the kernels `pull`, `segments` and `finish`. The kernel `summed` does the rest of
+a superstep of one run.
 
-The width, a multiple of the number of lanes of any vector register, comes from the table: with a constant, LLVM unrolls
-the loop over the lanes before it can vectorise it. edges.py describes the functions that are generated.
+The width is a multiple of the number of lanes of any vector register. The width is read from the table, because LLVM
+would unroll a loop over a constant number of lanes instead of vectorising it. The module edges.py describes the
+functions that are generated.
 """
 
 from vlang.emit.cpu.skeletons.holes import (
@@ -71,9 +73,10 @@ def reduce_row(
 ) -> None:
     """Reduce edges k to `end` of a row, in order, into the lanes of `room`.
 
-    The first edges are reduced from the identity, so that the others are a multiple of four. Every loop over the lanes
-    stores all of them: LLVM makes masked stores of a loop that may store the value just loaded, and these are slow on
-    some machines. The rows of `size` bytes at `near` are prefetched, for targets up to `last`.
+    The first edges are reduced from the identity, so that the number of the other edges is a multiple of four. Every
+    loop over the lanes stores all lanes, because LLVM would otherwise generate masked stores, which are slow on some
+    machines. The function prefetches the rows of targets (up to index `last`): rows of `size` bytes in the array at
+    `near`.
     """
     a, b, c = i64(0), i64(0), i64(0)
     first = (end - k) & 3
@@ -140,7 +143,9 @@ def woven(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], 
 
 
 def woven_parts(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
-    """Reduce the segments of long rows, for all runs. Their accumulators come after those of the vertices."""
+    """Reduce the segments of long rows, for all runs. The accumulators of segments are stored after the accumulators of
+    vertices.
+    """
     env = bind(frame)
     pages = pointer_u64(frame, SLOT_PAGES)
     segments = pointer_i64(frame, SLOT_SEGMENTS)
@@ -180,8 +185,8 @@ def woven_longs(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[
 
 
 def summed(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64]) -> None:
-    """The rest of the superstep of one run. Accumulators are laid out first, as in runs.py, so that LLVM vectorises the
-    loop of applies.
+    """Compute the rest of the superstep of one run. The accumulators are first stored side by side, as in runs.py, so
+    that LLVM vectorises the loop over `apply`.
     """
     env = bind(frame)
     stats = pointer_i64(frame, SLOT_STATS)

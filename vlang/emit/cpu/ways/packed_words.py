@@ -1,9 +1,9 @@
 """Packed words, into which a CPU joins contributions: one compare-and-swap replaces all values of a vertex.
 
-A single field that has a second buffer needs no packing: its entry in this buffer is the word. Fields that are written
-together are packed into one or two 64-bit words in an array of their own: the parts of a tuple in order, each aligned
-to its size. The order of values does not depend on this layout: words are unpacked, joined as in a pull, and packed
-again.
+A single field with a second buffer needs no packing, because its entry in this buffer is the word. Fields that are
+written together are packed into one or two 64-bit words of a separate array. The parts of the tuple follow each other,
+and each part is aligned to its size. The order of values does not depend on this layout: words are unpacked, joined as
+in a pull, and packed again.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Words:
         return [f"old = {self.pointer}[{v}]"]
 
     def place(self, v: str) -> str:
-        """Code of an index: the first word of a vertex, which holds its first part, has this index."""
+        """Return code of the index of the first word of a vertex; this word holds the first part."""
         return f"2 * {v}" if self.count == 2 else v
 
     def first(self) -> str:
@@ -67,21 +67,24 @@ class Words:
         return [" | ".join(text for at, text in bits if at // 64 == word) for word in range(self.count)]
 
     def replaced(self, v: str) -> str:
-        """Return code that replaces `old`, `more` by `new`, `newer`, and is false if another worker changed them."""
+        """Return code that replaces the words `old`, `more` by `new`, `newer`. The value of the code is false if
+        another worker has changed the words.
+        """
         if self.count == 2:
             return f"replace_both({self.pointer}, {v}, old, more, new, newer)"
         return f"replace({self.pointer}, {v}, old, new)"
 
     def stored(self, v: str) -> list[str]:
-        """Lines that store `new` and `newer` without atomics, for places to which no other worker writes."""
+        """Return lines that store `new` and `newer` without atomic operations, for words that no other worker writes.
+        """
         if self.count == 2:
             return [f"{self.pointer}[2 * {v}] = new", f"{self.pointer}[2 * {v} + 1] = newer"]
         return [f"{self.pointer}[{v}] = new"]
 
 
 def words_of(writer: StageWriter, fields: tuple[str, ...], types: tuple[Scalar, ...]) -> tuple[Words, PushSpec] | None:
-    """The words for fields that are written together, and their spec for the engine; None if they need more than 16
-    bytes.
+    """Return the words for fields that are written together, and the spec of the words for the engine; None if the
+    fields need more than 16 bytes.
     """
     if len(fields) == 1 and fields[0] in writer.two_buffers:
         slot = f"next:{fields[0]}"
@@ -102,7 +105,7 @@ def words_of(writer: StageWriter, fields: tuple[str, ...], types: tuple[Scalar, 
 
 
 def _taken(d: Dialect, type_: Scalar, word: str, at: int) -> str:
-    """Code of the part of a word that begins at bit `at`."""
+    """Return code of the part that begins at bit `at` of a word."""
     shifted = f"({word} >> u64({at}))" if at else word
     bits = f"u{type_.bits}({shifted})" if type_.bits < 64 else shifted
     if type_ in (BOOL, F16):

@@ -25,7 +25,7 @@ class PriorityText:
     name = "priority"
 
     def write(self, writer: StageWriter) -> Added:
-        """The functions `along`, `accept`, `offer`, `joined_part` and `rank`, and functions that prefetch.
+        """Return the functions `along`, `accept`, `offer`, `joined_part` and `rank`, and functions that prefetch.
 
         The function `silent` is shared with passes that push. If contributions are joined into the field itself,
         `joined_part` is another name of `sender_part`.
@@ -49,7 +49,7 @@ class PriorityText:
 
 
 def _refused(writer: StageWriter, how: Pushing) -> str:
-    """Why a loop cannot run in priority order; "" if it can."""
+    """Return the reason why a loop cannot run in priority order; "" if it can."""
     plan = writer.plan
     writes, reason = joined_writes(writer)
     if plan is None or reason:
@@ -78,7 +78,8 @@ def _first(body: f.Expr) -> f.Expr:
 
 
 def _packed(writer: StageWriter, gather: f.Gather) -> str:
-    """The only column that a gather reads, if its values may be packed into one word with receivers; otherwise ""."""
+    """Return the only column that a gather reads, if a value and a receiver may be packed into one word; otherwise "".
+    """
     read = {(e.name, e.type) for e in f.walk(gather.reduce) if isinstance(e, f.EdgeValue) and e.name in writer.columns}
     ((name, type_),) = read if len(read) == 1 else {("", BOOL)}
     return name if isinstance(type_, Scalar) and (type_.integral or type_.floating) and type_.bits >= 32 else ""
@@ -87,8 +88,8 @@ def _packed(writer: StageWriter, gather: f.Gather) -> str:
 def _received(writer: StageWriter, gather: f.Gather) -> tuple[Function, Function]:
     """The functions `along` and `accept`.
 
-    along: reads the values of an edge from its columns or, if `shift` is not 0, from the bits above the receiver in the
-    edge's word. accept: adds the contribution of an edge with these values to the accumulators.
+    `along` reads the values of an edge from edge columns or, if `shift` is not 0, from the bits above the receiver in
+    the word of the edge. `accept` adds the contribution of an edge with these values to the accumulators.
     """
     d, scope, texts = writer.dialect, writer.scope(), list[str]()
     values = sender_function(writer, "sender_part")[1]
@@ -109,7 +110,7 @@ def _received(writer: StageWriter, gather: f.Gather) -> tuple[Function, Function
 def _offer(writer: StageWriter, how: Pushing, low: bool, log: bool) -> Function:
     """The function `offer`, which joins a contribution into the receiver.
 
-    The function returns whether the value that the receiver sends has changed, and the receiver's priorities before and
+    `offer` returns whether the value that the receiver sends has changed, and the priority of the receiver before and
     after the join. For a tuple, the sent value is the first part, unless neighbours read other parts as well.
     """
     nothing = writer.dialect.constant(identity("min" if low else "max", how.types[0]), how.types[0])
@@ -141,12 +142,12 @@ def _joined_part(writer: StageWriter, how: Pushing) -> tuple[Function, ...]:
 
 
 def _together(writer: StageWriter) -> bool:
-    """Whether the parts of a neighbour's tuple are read together."""
+    """Return whether the parts of the tuple of a neighbour are read together."""
     return writer.plan is not None and writer.plan.together
 
 
 def _rank(writer: StageWriter, how: Pushing, low: bool, log: bool) -> Function:
-    """The function `rank`: the priority of a vertex."""
+    """Return the function `rank`, which returns the priority of a vertex."""
     words = how.words
     assert words is not None
     return Function("rank", (f"old = {words.pointer}[{words.place('v')}]", f"value = {words.first()}"),
@@ -162,10 +163,10 @@ def _near(writer: StageWriter, how: Pushing) -> tuple[Function, ...]:
 
 
 def _key(value: str, low: bool, log: bool) -> str:
-    """Code that computes the priority of a value; the least priority goes first.
+    """Return code that computes the priority of a value. The value with the least priority is processed first.
 
-    If values are multiplied (`log`), the priority is the bit pattern of the value, which is a piecewise linear
-    approximation of its base-2 logarithm.
+    If values are multiplied (`log`), the priority is the bit pattern of the value: a piecewise linear approximation of
+    the base-2 logarithm.
     """
     if log:
         return f"-f64(bits_of(f64({value}))) * 2.0**-52 if {value} > 0.0 else f64(np.inf)"

@@ -1,9 +1,9 @@
 """Passes that push on a CPU: contributions are joined into words of the receiver by compare-and-swap.
 
-The skeletons `push` and `few` call these functions. A superstep joins into words that are separate from the fields that
-it reads (`packed_words`), and at its end copies the words to the fields. Therefore the values and active vertices after
-each superstep are the same as in a pull, with any number of threads. Expressions that depend only on the sender,
-including messages, are computed once per row (`sender_part`) and passed to its edges. `reach_text` handles uniform
+The skeletons `push` and `few` call these functions. A superstep reads fields, joins contributions into separate words
+(`packed_words`), and copies the words to the fields at the end. Therefore the values and active vertices after each
+superstep are the same as in a pull, with any number of threads. Expressions that depend only on the sender, including
+messages, are computed once per row (`sender_part`) and used for all edges of the row. `reach_text` handles uniform
 frontiers.
 """
 
@@ -40,7 +40,7 @@ class Pushing:
         words: the packed words of several fields; None if the stage may not push.
         spec: data for the engine; None if the stage may not push.
         types: the types of the parts, in the order of the fields.
-        uniform: whether the first active neighbour decides (rule X2).
+        uniform: whether the first active neighbour decides the new value (rule X2).
     """
 
     reason: str = ""
@@ -57,7 +57,7 @@ class Pushing:
 
 
 def pushing(writer: StageWriter) -> Pushing:
-    """Whether and how a stage may push."""
+    """Return whether and how a stage may push."""
     writes, reason = joined_writes(writer)
     reason = reason or _not_words(writer, writes)
     if reason:
@@ -72,7 +72,7 @@ def pushing(writer: StageWriter) -> Pushing:
 
 
 def _not_words(writer: StageWriter, writes: tuple[Write, ...]) -> str:
-    """Why gathered values cannot be stored in fields unchanged; "" if they can."""
+    """Return the reason why gathered values cannot be stored in fields unchanged; "" if they can."""
     for write, accumulation in zip(writes, writer.accumulations):
         if accumulation.declared is not None:
             return f"`{accumulation.reduce.name}` is declared by the program, and may round"
@@ -90,7 +90,9 @@ class PushText:
     name = "push"
 
     def write(self, writer: StageWriter) -> Added:
-        """The functions for senders, receivers and the end of a superstep; also `selected` for a write in a `where`."""
+        """Return the functions for senders, receivers and the end of a superstep, and `selected` for a write in a
+        `where`.
+        """
         how = pushing(writer)
         if how.words is None or how.uniform:
             return Added(reason=how.reason)
@@ -106,8 +108,8 @@ class PushText:
 def sender_texts(writer: StageWriter) -> list[Function]:
     """The functions `sender_part` and `receive`.
 
-    sender_part: the part that all contributions of a vertex have in common. receive: adds one contribution, from a
-    vertex with this common part, to the accumulators.
+    `sender_part` computes the common part of all contributions of a vertex. `receive` adds one contribution of a vertex
+    with this common part to the accumulators.
     """
     d = writer.dialect
     sender_part, values = sender_function(writer, "sender_part")
@@ -122,7 +124,7 @@ def sender_texts(writer: StageWriter) -> list[Function]:
 def sender_function(
     writer: StageWriter, name: str, known: dict[f.Expr, tuple[str, ...]] | None = None, before: Lines = (),
 ) -> tuple[Function, dict[f.Expr, tuple[str, ...]]]:
-    """The function that computes the part that all contributions of a vertex have in common.
+    """Return the function that computes the common part of all contributions of a vertex.
 
     Args:
         writer: the writer of the stage.
@@ -131,7 +133,7 @@ def sender_function(
         before: the first lines of the function.
 
     Returns:
-        The function; and, for each expression that it computes, the code that reads it at an edge.
+        The function and, for each expression that the function computes, the code that reads the expression at an edge.
     """
     d = writer.dialect
     sender = writer.writer(writer.scope(values=known))
@@ -146,7 +148,9 @@ def sender_function(
 
 
 def _of_senders(writer: StageWriter) -> dict[f.Expr, f.Gather]:
-    """The largest expressions that depend only on the sender, and for each expression a gather that reads it."""
+    """Return the largest expressions that depend only on the sender, and for each expression a gather that reads the
+    expression.
+    """
     found: dict[f.Expr, f.Gather] = {}
     for gather in writer.stage.gathers:
         for place in (gather.reduce.body, gather.reduce.cond):
@@ -171,8 +175,8 @@ def joining(
 ) -> Lines:
     """The lines that join the contribution of an edge into the words of the receiver.
 
-    In the lines returned, `was` and `now` are the parts before and after the join. If another worker changed the words
-    in the meantime, the lines are repeated.
+    In these lines, `was` and `now` are the parts before and after the join. If another worker changed the words in the
+    meantime, the lines are repeated.
 
     Args:
         writer: the writer of the stage.
@@ -206,12 +210,12 @@ def joining(
 
 
 def _same(d: Dialect, rounded: bool, type_: Scalar, was: str, now: str, operator: str | None) -> str:
-    """Code that tests that a part has not changed; for min and max of numbers, the test is a single comparison.
+    """Return code that tests that a part has not changed. For min and max of numbers, the test is a single comparison.
 
     Args:
         d: the dialect.
-        rounded: whether the value is rounded when stored. Rounding may give a zero of the other sign, which a pull
-            would store, so stored values are compared.
+        rounded: whether the value is rounded when stored. Rounded values are compared in stored form, because rounding
+            may give a zero of the other sign, which a pull would store.
         type_: the type of the part.
         was: the code of the part before the join.
         now: the code of the part after the join.
@@ -225,7 +229,7 @@ def _same(d: Dialect, rounded: bool, type_: Scalar, was: str, now: str, operator
 
 
 def _absorbed(writer: StageWriter, how: Pushing, unchanged: str) -> Lines:
-    """Lines that skip a receiver whose bool is final, before other fields of the receiver are read (rule X1)."""
+    """Return lines that skip a receiver with a final bool before other fields of the receiver are read (rule X1)."""
     operators = [accumulation.reduce.operator for accumulation in writer.accumulations]
     if how.types != (BOOL,) or "early" in writer.without:
         return ()
@@ -234,19 +238,23 @@ def _absorbed(writer: StageWriter, how: Pushing, unchanged: str) -> Lines:
 
 
 def _join(writer: StageWriter, how: Pushing, alone: bool = False) -> Function:
-    """The function `join` or `join_alone`: returns whether the contribution of an edge changed the receiver."""
+    """Return the function `join` or `join_alone`, which returns whether the contribution of an edge changed the
+    receiver.
+    """
     lines = joining(writer, how, ("return True",), "return False", alone)
     return Function("join_alone" if alone else "join", lines, "")
 
 
 def _masks(writer: StageWriter, how: Pushing) -> tuple[str, ...]:
-    """The masks that must be true for a vertex to receive."""
+    """Return the masks that must be true at a vertex that receives contributions."""
     masks = (writer.stage.guard, *(write.guard for write in how.writes))
     return tuple(dict.fromkeys(mask for mask in masks if mask is not None))
 
 
 def _selected(writer: StageWriter, how: Pushing) -> list[Function]:
-    """The function `selected`: whether the `where`s around the write are true for a vertex; empty if there are none."""
+    """Return the function `selected`, which tests the `where`s around the write at a vertex; empty if there is no
+    `where`.
+    """
     masks = _masks(writer, how)
     if not masks:
         return []
@@ -260,7 +268,9 @@ def _selected(writer: StageWriter, how: Pushing) -> list[Function]:
 
 
 def _carry(writer: StageWriter, how: Pushing) -> Function:
-    """The function `carry`: at the end of a superstep, copies a vertex's words to its fields and clears its bit."""
+    """Return the function `carry`, which copies the words of a vertex to its fields and clears its bit at the end of a
+    superstep.
+    """
     assert how.words is not None
     d, scope = writer.dialect, writer.scope()
     lines = how.words.look("v")

@@ -18,7 +18,7 @@ class ReachText:
     name = "reach"
 
     def write(self, writer: StageWriter) -> Added:
-        """The functions that `_functions` returns; contributions are joined into the field itself."""
+        """Return the functions of `_functions`. Contributions are joined into the field itself."""
         how = pushing(writer)
         if not how.uniform:
             return Added(reason=how.reason)
@@ -28,7 +28,9 @@ class ReachText:
 
 
 def _functions(writer: StageWriter, how: Pushing) -> tuple[Function, ...]:
-    """The functions `level`, `is_final`, `reach`, `renew` (see skeletons/holes.pyi), and callees of `level`."""
+    """Return the functions `level`, `is_final`, `reach` and `renew` (see skeletons/holes.pyi), and the functions that
+    `level` calls.
+    """
     d, (name,), (type_,) = writer.dialect, how.fields, how.types
     far = d.constant(identity(writer.stage.gathers[0].reduce.name, type_), type_)
     lines = ("value = receive(env, columns, sender_part(env, u), identity(env), u, u, i64(0))[0]",)

@@ -21,7 +21,7 @@ __all__ = ["SumsText"]
 
 
 class SumsText:
-    """Generates the code of pushed sums, for passes of delta loops, whose gathers are sums."""
+    """Generates the code of pushed sums for passes of delta loops. The gathers of these passes are sums."""
 
     name = "sums"
 
@@ -39,7 +39,7 @@ class SumsText:
 
 
 def _refused(writer: StageWriter, plan: LoopPlan) -> str:
-    """Why a stage of a delta loop cannot push sums; "" if it can."""
+    """Return the reason why a stage of a delta loop cannot push sums; "" if it can."""
     stage = writer.stage
     if "sums" in writer.without:
         return "switched off"
@@ -56,13 +56,13 @@ def _refused(writer: StageWriter, plan: LoopPlan) -> str:
 
 
 def _exact(writer: StageWriter) -> bool:
-    """Whether sums have the same bits in any order."""
+    """Return whether sums have the same bits in any order of their terms."""
     return all(type_.integral or type_ == BOOL for accumulation in writer.accumulations
                for type_ in accumulation.types)
 
 
 def _quiet(writer: StageWriter) -> bool:
-    """Whether fields of a vertex that receives nothing keep their bits.
+    """Return whether fields of a vertex that receives nothing keep their bits.
 
     Floats may change their bits, since -0 + 0 is 0.
     """

@@ -1,8 +1,8 @@
 """Passes whose reductions over the edges may be computed for several runs at a time (vlang.runtime.cpu.together).
 
-Runs share a pass where they differ only in the values that they read at neighbours, and in graph-level values that are
-found equal at run time. The contributions of all runs are reduced side by side, in the order of the kernel "pull", by
-the functions of that kernel. The kernel "summed" computes the rest of the superstep of one run.
+Runs share a pass if they differ only in the values that they read at neighbours. Graph-level values must be equal,
+which is tested at run time. The contributions of all runs are reduced together, in the order of the kernel "pull" and
+by the functions of that kernel. The kernel "summed" computes the rest of the superstep of one run.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ class TogetherText:
     name = "together"
 
     def write(self, writer: StageWriter) -> Added:
-        """The kernels over woven arrays, and the slots of what they read and write.
+        """Return the kernels over woven arrays, and the slots that these kernels read and write.
 
-        If runs differ in more than values of neighbours, the result is only the reason why they cannot share the pass.
+        If runs cannot share the pass, because they differ in more than values of neighbours, the result is only the
+        reason.
         """
         reason = alone_because(writer)
         if reason:
@@ -47,7 +48,7 @@ class TogetherText:
 
 
 def alone_because(writer: StageWriter) -> str:
-    """Why runs may not share the reductions of a pass; "" if they may."""
+    """Return the reason why runs may not share the reductions of a pass; "" if they may."""
     stage = writer.stage
     if stage.domain not in ("in", "out", "both"):
         return "it reads no edges"
@@ -67,7 +68,7 @@ def alone_because(writer: StageWriter) -> str:
 
 
 def _parts(writer: StageWriter, reduce: f.Reduce) -> Iterator[f.Expr]:
-    """The parts of what an edge contributes; a message is one part."""
+    """Yield the parts of the contribution of an edge; a message is one part."""
     todo = [expr for expr in (reduce.body, reduce.cond) if expr is not None]
     while todo:
         expr = todo.pop()
@@ -77,7 +78,9 @@ def _parts(writer: StageWriter, reduce: f.Reduce) -> Iterator[f.Expr]:
 
 
 def _foreign(writer: StageWriter, expr: f.Expr) -> bool:
-    """Whether a part of a contribution reads something else than columns, neighbours and graph-level values."""
+    """Return whether a part of a contribution reads anything other than edge columns, neighbours and graph-level
+    values.
+    """
     if expr in writer.messages:
         return not isinstance(expr.type, Scalar)
     if isinstance(expr, f.Field):

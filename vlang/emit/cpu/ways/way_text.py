@@ -27,9 +27,9 @@ class Added:
     Attributes:
         spec: the data of the pass for the way's code in vlang.runtime (`StageSpec.way`); None if the pass cannot run
             that way.
-        reason: why the pass cannot run that way; "" if there is no reason worth showing.
+        reason: the reason why the pass cannot run that way; "" if the reason is not shown.
         functions: the functions that the way's kernels call, besides the functions of every pass.
-        texts: more code. The names of the functions that this code defines end with the name of the pass; calls of
+        texts: more code. The functions that this code defines have names that end with the name of the pass. Calls of
             `functions` are renamed later.
         skeletons: the names of the skeletons that contain the way's kernels.
         roles: the signature of the kernel of each role; the kernel is named ROLE_PASS.

@@ -9,7 +9,9 @@ __all__ = ["NotifyText"]
 
 
 class NotifyText(GpuWayText):
-    """The function `notifies`: the flags that `apply` stores for a vertex; 0 in a pass that skips no vertices."""
+    """Generates the function `notifies`, which returns the flags that `apply` stores for a vertex (0 in a pass that
+    skips no vertices).
+    """
 
     name = "notify-pull"
 

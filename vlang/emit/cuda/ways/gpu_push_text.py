@@ -23,7 +23,9 @@ _KINDS = {"": 0, "direct": 1, "cells": 2}  # the numbers that the skeletons use
 
 
 class PushText(GpuWayText):
-    """The functions by which a stage pushes; none if it cannot push. `open` and `pushed` exist only with cells."""
+    """Generates the functions by which a stage pushes, if it can push. `open` and `pushed` are generated only for
+    cells.
+    """
 
     name = "push"
 
@@ -64,7 +66,9 @@ def _glance(function: str) -> str:
 
 
 def _beside(writer: StageWriter, d: CudaDialect, push: Push, cells: Sequence[Cell]) -> list[Function]:
-    """Functions for cells in global memory, one array per cell; a vertex that does not gather ignores its cells."""
+    """Return functions for cells in global memory, with one array per cell. A vertex that does not gather ignores its
+    cells.
+    """
     scope = writer.scope()
     pointers = []
     for number, cell in enumerate(cells):
@@ -92,7 +96,8 @@ def _beside(writer: StageWriter, d: CudaDialect, push: Push, cells: Sequence[Cel
 
 
 def _priority(writer: StageWriter, d: CudaDialect, push: Push) -> Function:
-    """The function `priority`: the priority of a vertex, where the least value goes first; 0 if rule O is not granted.
+    """Return the function `priority`, which returns the priority of a vertex (0 if rule O is not granted). The least
+    value is first.
     """
     if not push.priority:
         return Function("priority", (), d.constant(0.0, F64))

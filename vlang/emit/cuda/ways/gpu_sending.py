@@ -25,9 +25,10 @@ class Push:
 
     Attributes:
         kind: "direct", "cells", or "" if active vertices cannot push.
-        reason: why active vertices push in this way, or cannot push.
+        reason: the reason why active vertices push in this way, or cannot push.
         writes: for each gather, in order, the write into which the gather is joined.
-        priority: "ascending" or "descending" values of the first field of the first write; "" for no order.
+        priority: "ascending" or "descending", the order of the values of the first field of the first write; "" if
+            vertices have no priorities.
     """
 
     kind: str
@@ -40,7 +41,7 @@ def push_of(writer: StageWriter, cells: Sequence[Cell], cell_reason: str) -> Pus
     """How active vertices of a stage may push.
 
     Args:
-        cell_reason: why the stage has no cells; "" if it has cells.
+        cell_reason: the reason why the stage has no cells; "" if it has cells.
     """
     plan, stage = writer.plan, writer.stage
     joined, reason = joined_writes(writer)
@@ -65,7 +66,7 @@ def push_of(writer: StageWriter, cells: Sequence[Cell], cell_reason: str) -> Pus
 
 
 def _not_direct(writer: StageWriter, cells: Sequence[Cell], writes: tuple[Write, ...]) -> str:
-    """Why contributions cannot be joined into the field itself; "" if they can."""
+    """Return the reason why contributions cannot be joined into the field itself; "" if they can."""
     plan = writer.plan
     assert plan is not None
     more = one_write(writer, writes)

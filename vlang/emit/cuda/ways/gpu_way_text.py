@@ -34,7 +34,8 @@ class GpuPass:
 
 
 class GpuWayText:
-    """Generates the code of a way for one pass over edges. A method that a way does not override adds nothing.
+    """Generates the code of a way for one pass over edges. If a way does not override a method, the method adds no
+    code.
 
     Attributes:
         name: the name of the way in vlang.runtime.gpu.ways that runs the loop.

@@ -1,4 +1,4 @@
-"""Code of reductions: the components of an accumulator, and how they start, take a value, merge and finish.
+"""Code of reductions: the components of an accumulator, and code that initialises, updates, merges and finishes them.
 
 In this module one worker owns each accumulator, so every operation is a plain update (language.md section 13, column
 "numba owned"). The module vlang.emit.cuda.unified has the operations on accumulators that threads of a GPU share.
@@ -26,10 +26,10 @@ class Accumulation:
 
     Attributes:
         reduce: the reduction.
-        types: the types of the components: the components of the value; for `mean`, the number of contributions; with a
-            `default`, a bool that says whether anything contributed.
+        types: the types of the components of the accumulator. It consists of the value, for `mean` also of the number
+            of contributions, and with a `default` also of a bool that is true after a contribution.
         declared: the declaration of the reduction, if the program declares it; otherwise None.
-        exact: for sums and products of integers, the components of the value; otherwise None.
+        exact: how a sum or product of integers is accumulated; otherwise None.
     """
 
     reduce: f.Reduce
@@ -82,7 +82,9 @@ class Accumulation:
 
     @property
     def runs(self) -> tuple[Run, ...]:
-        """The arrays of the components: one for all components of a vector, otherwise one for each component."""
+        """The arrays of the components: one array for all components of a vector, otherwise one array for each
+        component.
+        """
         if not isinstance(self.reduce.body.type, Vector):
             return runs_of(Tuple(self.types))
         size = self.reduce.body.type.size
@@ -93,7 +95,7 @@ class Accumulation:
         """Code of the components before any contribution.
 
         Args:
-            types: component types, if other than the accumulator's.
+            types: the types of the components, if they differ from the types of the accumulator.
         """
         d = writer.d
         kinds = types or self.types
@@ -112,16 +114,20 @@ class Accumulation:
         return len(self.types) - (self.reduce.default is not None)
 
     def take(self, writer: Writer, before: tuple[str, ...]) -> tuple[str, ...]:
-        """The components after the contribution of the current edge, which is added only if its condition is true."""
+        """Return the components after the contribution of the current edge. The contribution is added only if the
+        condition is true.
+        """
         after = self.merge(writer, before, self.contribution(self._guarded(writer), self.types))
         return self._chosen(writer, after, before)
 
     def sent(self, writer: Writer, types: tuple[Scalar, ...]) -> tuple[str, ...]:
-        """The components, in `types`, of one contribution to send; the identity if its condition is false."""
+        """Return the components, in `types`, of one contribution to send. If the condition is false, the contribution
+        is the identity.
+        """
         return self._chosen(writer, self.contribution(self._guarded(writer), types), self.identity(writer, types))
 
     def _guarded(self, writer: Writer) -> Writer:
-        """A writer whose loops over common neighbours run only where the condition of the reduction holds."""
+        """Return a writer whose loops over common neighbours run only if the condition of the reduction is true."""
         if self.reduce.cond is None or not self.reduce.pairs:
             return writer
         inner = writer.elsewhere(writer.place)
@@ -135,7 +141,7 @@ class Accumulation:
         return writer.chosen(test, self.types, yes, no)
 
     def contribution(self, writer: Writer, types: tuple[Scalar, ...]) -> tuple[str, ...]:
-        """The components, in `types`, of a single contribution, whatever its condition."""
+        """Return the components, in `types`, of a single contribution, without regard to the condition."""
         body, d = self.reduce.body, writer.d
         if self.result == "int":
             one = writer.value(body)
@@ -160,7 +166,8 @@ class Accumulation:
         return (*values, counts)
 
     def merge(self, writer: Writer, a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
-        """The components of two merged accumulators; the contributions of `a` precede the contributions of `b`."""
+        """Merge two accumulators, and return the components. The contributions of `a` precede the contributions of `b`.
+        """
         body, d, width = self.reduce.body.type, writer.d, self.width
         if self.declared is not None:
             size = width - self.declared.exact
@@ -179,7 +186,7 @@ class Accumulation:
 
     @property
     def _sign(self) -> str:
-        """The operator of both targets that merges two components."""
+        """Return the operator that merges two components; both targets have the same operator."""
         assert self.rule is not None
         assert self.rule.monoid is not None
         return self.rule.monoid.merge

@@ -2,9 +2,9 @@
 
 A sum is computed exactly and converted once. The accumulators of a sum are chosen when a program is bound to a graph. A
 bound of the sum is the length of the longest row times the largest term. The accumulators have the type of the value if
-the bound fits this type, or 64 bits if the bound fits 64 bits. Otherwise, two words of 64 bits sum the upper and the
-lower halves of the terms. Where a term may be infinite, one bool says whether some term is `inf`, and another whether
-some term is `-inf`.
+this type can hold the bound, or 64 bits if 64 bits can hold the bound. If the bound needs more than 64 bits, two words
+of 64 bits sum the upper and the lower halves of the terms. If terms may be infinite, one bool says whether some term is
+`inf`, and another bool says whether some term is `-inf`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ __all__ = ["Exact", "exact_of"]
 class Exact:
     """How a sum or product of integers is accumulated.
 
-    The accumulator consists of, for each word, one number per component of the value; then, if needed, a bool per
-    component for `inf`; then, if needed, a bool per component for `-inf`.
+    For each word, the accumulator has one number per component of the value. If infinite terms are possible, one bool
+    per component follows for `inf`, and one bool per component for `-inf`.
 
     Attributes:
         result: The type of a component of the value.
@@ -79,13 +79,13 @@ class Exact:
         return (*words, *flags)
 
     def merge(self, writer: Writer, a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
-        """The components of the merge of two accumulators."""
+        """Merge two accumulators; return the components of the result."""
         d = writer.d
         return tuple(writer.name(d.either(x, y) if t == BOOL else d.saturated("mul", t, x, y) if self.product else
                                  d.arithmetic("+", t, x, y)) for t, x, y in zip(self.types, a, b))
 
     def finish(self, writer: Writer, parts: tuple[str, ...]) -> tuple[str, ...]:
-        """The value from its components; each component of the value is converted once."""
+        """Return the value from the components of the accumulator. Each component of the value is converted once."""
         d, width = writer.d, self.width
         values = parts[:width]
         if self.words == 2:

@@ -1,8 +1,9 @@
 """Grouped gathers: the accumulators of each group of edges, and the reduction over the groups of a vertex.
 
 On a CPU one worker reads all edges of a vertex, and keeps a table in scratch memory with an entry for each key. An
-entry contains the key, and the accumulators of the reductions inside. When all edges have been read, the worker visits
-the groups. On a GPU the lanes that share a vertex keep an entry for each edge, and sort the entries by key.
+entry contains the key, and the accumulators of the reductions inside the gather. When all edges have been read, the
+worker visits the groups. On a GPU the lanes that share a vertex keep an entry for each edge, and sort the entries by
+key.
 """
 
 from __future__ import annotations
@@ -60,12 +61,16 @@ class Grouped(Accumulation):
 
     @property
     def segmented(self) -> bool:
-        """Whether bits depend on the order of contributions, so that segments of long rows are merged in order."""
+        """Whether the bits of the result depend on the order of contributions, so that segments of long rows are merged
+        in order.
+        """
         return any(not _exact(one) for one in self.inside)
 
     @property
     def ordered(self) -> bool:
-        """Whether groups are visited in increasing order of their keys, because bits depend on the order."""
+        """Whether groups are visited in increasing order of their keys, because the bits of the result depend on the
+        order.
+        """
         return not _exact(self)
 
     @property
@@ -80,7 +85,7 @@ class Grouped(Accumulation):
 
     @property
     def keys(self) -> int:
-        """The largest number of different keys, if they have at most 16 bits; otherwise 0."""
+        """The largest possible number of different keys if keys have at most 16 bits; otherwise 0."""
         keys = 2 if self.key == BOOL else 1 << self.key.bits
         return keys if keys <= 1 << 16 else 0
 
@@ -88,14 +93,16 @@ class Grouped(Accumulation):
     def structure(self) -> str:
         """The structure to fill: "grouped:WORDS:KEYS:ENTRY" or "grouped:WORDS:vertices:ENTRY".
 
-        WORDS is the number of words of a group on a CPU, of 64 bits. KEYS is the largest number of groups, or 0 for
-        the number of edges. ENTRY is the size of an entry on a GPU, which has an entry for each edge.
+        WORDS is the number of 64-bit words of a group on a CPU. KEYS is the largest number of groups, or 0 for the
+        number of edges. ENTRY is the size of an entry on a GPU, which has an entry for each edge.
         """
         keys = "vertices" if self.key == VERTEX else self.keys
         return f"grouped:{self.words + self.kept}:{keys}:{self.words}"
 
     def edge(self, edge: Writer) -> tuple[str, str]:
-        """Return the names of two values: whether the current edge is in a group, and the key of the edge as a word."""
+        """Return the names of two values: a bool that is true if the current edge is in a group, and the key of the
+        edge as a word.
+        """
         d, whole = edge.d, self.whole
         assert whole.key is not None
         holds = d.true if whole.cond is None else edge.value(whole.cond)
@@ -146,7 +153,7 @@ def _inside(reduce: f.Reduce) -> Iterator[f.Reduce]:
 
 
 def _exact(one: Accumulation) -> bool:
-    """Whether the bits of a reduction do not depend on the order of its contributions."""
+    """Return whether the bits of a reduction do not depend on the order of its contributions."""
     if one.declared is not None:
         return False
     body = one.reduce.body.type

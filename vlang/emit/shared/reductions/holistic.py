@@ -1,9 +1,9 @@
 """Reductions that need all contributions of a vertex at the same time (rule R): mode, mex, hindex and median.
 
-One worker (on a GPU, a group of lanes) adds the contributions of a vertex one by one to a structure in scratch memory:
-a hash table that counts values, a bitmap, counts by size, or a list. Time and memory are linear in the number of
-contributions. At worst, a median takes the time of the other reductions multiplied by the number of bits of a value.
-The result does not depend on the order of the contributions.
+One worker (on a GPU, a group of lanes) adds the contributions of a vertex one by one to a structure in scratch memory.
+The structure is a hash table that counts values, a bitmap, an array of counts by size, or a list. Time and memory are
+linear in the number of contributions. In the worst case, a median takes the time of the other reductions multiplied by
+the number of bits of a value. The result does not depend on the order of the contributions.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Holistic(Accumulation):
 
     types: for mode, the leading value and its count; for median, a key (see `key_type`); for mex and hindex, the
     result. The components of these types are final only after the last contribution. With a `default`, the last
-    component is a bool: whether there was a contribution.
+    component is a bool that is true if there was a contribution.
     """
 
     @staticmethod
@@ -79,7 +79,7 @@ class Holistic(Accumulation):
         return values if self.reduce.default is None else (*values, d.false)
 
     def sent(self, writer: Writer, types: tuple[Scalar, ...]) -> tuple[str, ...]:
-        """The form in which one contribution is sent: its value, and whether the condition holds."""
+        """Return the two items of a sent contribution: its value, and a bool that is true if the condition holds."""
         return self.found(writer)
 
     def merge(self, writer: Writer, a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
@@ -112,7 +112,9 @@ class Holistic(Accumulation):
         return (writer.name(d.select(parts[-1], value, writer.value(self.reduce.default))),)
 
     def found(self, writer: Writer) -> tuple[str, str]:
-        """The contribution of an edge, converted to the type `key`, and whether its condition holds."""
+        """Return the contribution of an edge, converted to the type `key`, and whether the condition of the reduction
+        holds.
+        """
         d, body = writer.d, self.reduce.body
         value = writer.value(body)
         assert isinstance(body.type, Scalar)
@@ -207,9 +209,11 @@ def structures(accumulations: Sequence[Accumulation]) -> tuple[str, ...]:
 
 
 def prepare(accumulations: Sequence[Accumulation], opened: Callable[[Grouped, int, str], list[str]]) -> Function:
-    """The function `prepare`: clears the structures for a vertex with `degree` edges, from word `base` of `space`.
+    """Return the function `prepare`, which clears the structures for a vertex with `degree` edges. The structures begin
+    at word `base` of `space`.
 
-    The memory of a worker begins at this word. Its first words hold the offset of the direct table of each structure.
+    The memory of a worker begins at this word. The first words of this memory hold the offset of the direct table of
+    each structure.
 
     Args:
         opened: the lines that clear the table of a grouped gather.
@@ -226,7 +230,7 @@ def prepare(accumulations: Sequence[Accumulation], opened: Callable[[Grouped, in
 
 
 def conclude(d: Dialect, accumulations: Sequence[Accumulation]) -> Function:
-    """The function `conclude`: reads the accumulators from the structures (numba only)."""
+    """Return the function `conclude`, which reads the accumulators from the structures (numba only)."""
     items, lines, at, number = [], list[str](), 0, 0
     for a in accumulations:
         parts = [d.part("acc", at + i) for i in range(len(a.types))]

@@ -1,4 +1,6 @@
-"""The accumulators of several reductions side by side: the parts of each, merging, and arrays that store them."""
+"""Packed accumulators, in which several reductions are side by side: the parts of an accumulator, the merge of two
+accumulators, and arrays that store accumulators.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ __all__ = ["merged", "parts_of", "put_and_get", "stores"]
 
 
 def parts_of(d: Dialect, accumulations: list[Accumulation], name: str) -> list[tuple[Accumulation, tuple[str, ...]]]:
-    """Each accumulation with the code of its components in the packed accumulator `name`."""
+    """Return each accumulation, together with the code of its components in the packed accumulator `name`."""
     result, at = [], 0
     size = sum(len(accumulation.types) for accumulation in accumulations)
     for accumulation in accumulations:
@@ -43,7 +45,9 @@ def stores(d: Dialect, places: Sequence[str], types: Sequence[Scalar], names: Se
 
 
 def merged(writer: Writer, accumulations: list[Accumulation]) -> Function:
-    """The function `merge`: joins two accumulators; the contributions of `a` precede the contributions of `b`."""
+    """Return the function `merge`, which joins two accumulators. The contributions of `a` precede the contributions of
+    `b`.
+    """
     pairs = zip(parts_of(writer.d, accumulations, "a"), parts_of(writer.d, accumulations, "b"))
     names = [name for (a, left), (_, right) in pairs for name in a.merge(writer, left, right)]
     return Function("merge", tuple(writer.lines), writer.d.pack("Acc", names))
@@ -58,7 +62,7 @@ def put_and_get(
         env: The environment of the functions.
         accumulations: The accumulations, side by side in the accumulator.
         slot: The first part of the names of the arrays.
-        length: What each entry of the arrays belongs to, such as "vertices".
+        length: The kind of object to which each entry of the arrays belongs, such as "vertices".
         put: The name of the function that stores.
         get: The name of the function that loads.
     """

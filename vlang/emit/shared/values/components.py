@@ -1,4 +1,4 @@
-"""Lines of generated code that each name one component of a value, or a long vector of floats as a whole."""
+"""Lines of generated code. Each line names one component of a value, or names a long vector of floats as a whole."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ComponentWriter:
         return new
 
     def number(self) -> int:
-        """A new number, for names that no other line uses."""
+        """Return a new number, from which a name is made that no other line uses."""
         return next(self._numbers)
 
     def names(self, types: Sequence[Scalar], texts: tuple[str, ...]) -> tuple[str, ...]:
@@ -51,12 +51,14 @@ class ComponentWriter:
         return parts(self.fold(op, size, *operands), size)
 
     def fold(self, op: str, size: int, *operands: str | tuple[str, ...]) -> str:
-        """The name of the result of `wide_OP` for vectors of `size` components; a name in `operands` is a scalar."""
+        """Return the name of the result of `wide_OP` for vectors of `size` components. A single name in `operands` is a
+        scalar.
+        """
         names = [one if isinstance(one, str) else self.name(whole(one)) for one in operands]
         return self.name(f"wide_{op}({', '.join(names)}, {size})")
 
     def converted(self, types: Sequence[Scalar], names: tuple[str, ...]) -> tuple[str, ...]:
-        """The names of components converted to `types` by plain conversions; bools stay as they are."""
+        """Convert components to `types` by plain conversions, and return their new names. Bools are not converted."""
         if self.d.wides and spans(types[: len(names)]) and len(names) >= LEAST:
             return self.wide(self.d.typename(types[0]), len(names), names)
         return tuple(name if t == BOOL else self.name(self.d.convert(t, name)) for t, name in zip(types, names))
@@ -77,7 +79,7 @@ class ComponentWriter:
         return tuple(self.name(self.d.arithmetic(sign, t, x, y)) for t, x, y in zip(types, a, b))
 
     def chosen(self, test: str, types: Sequence[Scalar], yes: tuple[str, ...], no: tuple[str, ...]) -> tuple[str, ...]:
-        """The names of the components of a choice.
+        """Return the names of the components of the chosen value.
 
         Args:
             test: The name of a bool.
@@ -90,7 +92,7 @@ class ComponentWriter:
         return tuple(self.name(self.d.select(test, a, b)) for a, b in zip(yes, no))
 
     def differ(self, type_: Type, a: tuple[str, ...], b: tuple[str, ...]) -> str:
-        """The name of a bool: whether two values differ in some component. Two NaN count as equal."""
+        """Return the name of a bool that is true if two values differ in some component. Two NaN count as equal."""
         types = scalars_of(type_)
         if self.d.wides and spans(types):
             return self.fold("differ", len(types), a, b)
@@ -105,11 +107,11 @@ class ComponentWriter:
         return self.d.both(f"({a} != {b})", f"({self.d.either(f'({a} == {a})', f'({b} == {b})')})")
 
     def least(self, op: str, type_: Type, a: str, b: str) -> str:
-        """Code of min or max of two scalars: b if it beats a, otherwise a. `none` never wins.
+        """Return code of min or max of two scalars: b if b is better than a, otherwise a. `none` never wins.
 
         Args:
             op: "min" or "max".
-            type_: The type of both.
+            type_: The type of both operands.
             a: The operand that is chosen in a tie.
             b: The other operand.
         """

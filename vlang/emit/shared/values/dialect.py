@@ -1,6 +1,7 @@
 """The interface of a dialect: code of values, operations, accumulators and functions for one target.
 
-The writers produce straight-line code, in which each line names one value. A dialect supplies the code of each piece.
+The writers produce straight-line code, in which each line names one value. A dialect supplies the code of each
+operation, function and memory access.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ NONE = (1 << 32) - 1  # the id stored for the vertex `none`
 
 
 def stored_as(type_: Type) -> str:
-    """The name of the type in which arrays and slots store values of a type.
+    """Return the name of the type with which arrays and slots store values of a type.
 
-    A bool is stored as a byte, an f16 as its 16 bits, a vector as its components, a set of vertices as its size.
+    A bool is stored as a byte, and an f16 as 16 bits. A vector is stored as its components, and a set of vertices as
+    its size.
     """
     if isinstance(type_, Vector):
         type_ = type_.item
@@ -36,7 +38,8 @@ def stored_as(type_: Type) -> str:
 
 
 def column_as(type_: Type) -> str:
-    """The name of the type to which the engine converts an edge column: as `stored_as`, except for f16 and bool."""
+    """Return the name of the type to which the engine converts an edge column: as `stored_as`, except for f16 and bool.
+    """
     return type_.name if isinstance(type_, Scalar) and type_ in (BOOL, F16) else stored_as(type_)
 
 
@@ -75,7 +78,7 @@ class Run:
 
 
 def runs_of(type_: Type) -> tuple[Run, ...]:
-    """The arrays of a value: one for a scalar or vector, one for each item of a tuple."""
+    """Return the arrays of a value: one array for a scalar or vector, and one array for each item of a tuple."""
     if isinstance(type_, Vector):
         return (Run(type_.item, type_.size, 0),)
     return tuple(Run(item, 1, number) for number, item in enumerate(scalars_of(type_)))
@@ -88,7 +91,7 @@ class Entry:
     Attributes:
         kind: "pointer" (to an array of `dtype`) or "value".
         dtype: The stored type.
-        name: Its identifier in the environment.
+        name: The identifier of the value in the environment.
         number: The number of its slot.
     """
 
@@ -100,13 +103,14 @@ class Entry:
 
 @dataclass(frozen=True)
 class Function:
-    """A generated function. The name of the function determines its parameters and the skeletons that call it.
+    """A generated function. The name of a function determines the parameters of the function and the skeletons that
+    call it.
 
     Attributes:
         name: the name by which skeletons call it.
         lines: the statements.
         result: the expression that it returns; "" if it returns nothing.
-        head: its declaration in C++, for a name that is not in the dialect's table of declarations.
+        head: the C++ declaration of the function, if the dialect's table of declarations does not have its name.
     """
 
     name: str
@@ -116,7 +120,7 @@ class Function:
 
 
 class Dialect(ABC):
-    """The code of one target, piece by piece."""
+    """The interface for the code of one target."""
 
     boolean: str
     true: str
@@ -170,7 +174,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def saturated(self, name: str, type_: Type, a: str, b: str) -> str:
-        """An operation on integers that clamps the exact result to the type.
+        """Return code of an operation on integers that clamps the exact result to the type.
 
         Args:
             name: "add", "sub" or "mul"; "sizes" adds two values that are >= 0.
@@ -204,7 +208,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def select(self, test: str, yes: str, no: str) -> str:
-        """`yes` if `test` is true, otherwise `no`; both have been computed before."""
+        """Return code of `yes` if `test` is true, otherwise of `no`. Both values have been computed before."""
 
     @abstractmethod
     def negation(self, a: str) -> str:
@@ -212,19 +216,19 @@ class Dialect(ABC):
 
     @abstractmethod
     def both(self, *parts: str) -> str:
-        """Whether all bools are true; every one is evaluated, without short-circuit."""
+        """Return code that tests whether all bools are true. All bools are evaluated, without short-circuit."""
 
     @abstractmethod
     def either(self, *parts: str) -> str:
-        """Whether at least one bool is true; every one is evaluated, without short-circuit."""
+        """Return code that tests whether at least one bool is true. All bools are evaluated, without short-circuit."""
 
     @abstractmethod
     def conjunction(self, *parts: str) -> str:
-        """Whether all comparisons are true."""
+        """Return whether all comparisons are true."""
 
     @abstractmethod
     def disjunction(self, *parts: str) -> str:
-        """Whether at least one comparison is true."""
+        """Return code that tests whether at least one comparison is true."""
 
     @abstractmethod
     def bits(self, *parts: str) -> str:
@@ -232,7 +236,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def flags(self, bits: Sequence[str]) -> str:
-        """The return value of `apply`, in which bit k is set if bool k is true."""
+        """Return code of the return value of `apply`, in which bit k is set if bool k is true."""
 
     # ------------------------------------------------------------------------- statements
     @abstractmethod
@@ -251,11 +255,11 @@ class Dialect(ABC):
     def intersection(
         self, number: int, lists: tuple[str, str], ends: tuple[str, str], guard: str, body: Sequence[str]
     ) -> list[str]:
-        """The lines of a loop over the common entries of the neighbour lists of two vertices.
+        """Return the lines of a loop over the common entries of two neighbour lists.
 
         Args:
-            number: The number k in the names of the variables: wk is the index of the common neighbour, ik and jk are
-                its positions in the two lists.
+            number: The number k in the names of the variables. Variable wk is the index of the common neighbour; ik and
+                jk are the positions of this neighbour in the two lists.
             lists: Pointers to the offsets of the rows of all neighbour lists, and to their entries.
             ends: The indices of the two vertices.
             guard: The name of a bool; the loop runs only if the bool is true. "" if the loop always runs.
@@ -275,16 +279,16 @@ class Dialect(ABC):
             pointer: The array.
             index: The vertex or row.
             width: The number of entries for each vertex or row.
-            part: Which of these entries, counted from 0.
+            part: The number of the entry among these entries, from 0.
         """
 
     @abstractmethod
     def registers(self, names: Sequence[str]) -> str:
-        """Bytes packed into one value, in the form that `hll_size` takes."""
+        """Return code that packs bytes into one value, in the form that `hll_size` takes."""
 
     @abstractmethod
     def product(self, type_: Scalar, matrix: str, rows: int, vector: tuple[str, ...]) -> str:
-        """A matrix times a vector, where every row is added up from the left.
+        """Return code of a matrix times a vector; the terms of each row are added from left to right.
 
         Args:
             type_: The type of all components, a float.
@@ -295,7 +299,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def product_row(self, product: str, row: int, rows: int) -> str:
-        """Component `row` of a product with `rows` rows, which has the name `product`."""
+        """Return code of component `row` of the product named `product`, which has `rows` rows."""
 
     @abstractmethod
     def part(self, packed: str, number: int) -> str:

@@ -16,12 +16,12 @@ __all__ = ["kept", "state"]
 
 
 def state(scope: Scope, expr: f.EdgeState) -> str:
-    """Code of an edge state before the pass: at the current edge, the opposite one, or at an edge of the common
-    neighbour.
+    """Return code of an edge state before the pass: at the current edge, at its opposite edge, or at an edge of the
+    common neighbour.
 
-    Such an edge a -> b is an entry of the list of b. The graph is simple and undirected, so the lists of distinct
-    neighbours are the rows themselves, and the loop over both lists knows the places of the edges that come from the
-    common neighbour. The opposite entries are looked up.
+    An edge a -> b of the common neighbour is an entry in the list of b. The graph is simple and undirected, so the
+    lists of distinct neighbours are the rows. The loop over both lists gives the places of edges from the common
+    neighbour. The places of edges to the common neighbour are read from an array.
     """
     if expr.ends:
         tail, tip = (end.of for end in expr.ends if isinstance(end, f.Vertex))
@@ -43,12 +43,14 @@ def kept(scope: Scope, expr: f.Keep) -> str:
 
 
 def _entry(scope: Scope) -> str:
-    """Code of the index of the current edge among all edges: the first edge of the page comes after the columns."""
+    """Return code of the index of the current edge among all edges. The entry after the edge columns holds the first
+    edge of the page.
+    """
     return f"{scope.env.dialect.column(len(scope.columns), 'first edge')} + {scope.edge_index}"
 
 
 def _of_edge(scope: Scope, kind: str, name: str, type_: Type, index: str) -> str:
-    """Code of an entry of the old values of an edge state (`kind` is "edges") or of the new ones ("kept")."""
+    """Return code of an entry of the old values (`kind` is "edges") or of the new values ("kept") of an edge state."""
     dtype = stored_as(type_)
     for slot in (f"edges:{name}", f"kept:{name}"):
         scope.env.frame.array(slot, dtype, "edges", type_=str(type_))

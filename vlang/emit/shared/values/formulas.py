@@ -1,8 +1,8 @@
 """Code of IR expressions: straight-line code, in which each line names one value.
 
-Every subexpression is evaluated, even if a conditional does not choose it: expressions have no effects, and no
-operation traps. Therefore the code needs no branches, equal subexpressions are computed once, and the same code serves
-every target, in the syntax of its Dialect.
+Every subexpression is evaluated, even if a conditional does not choose it, because expressions have no effects and no
+operation traps. Therefore the code has no branches, and computes equal subexpressions once. Every target uses the same
+code, in the syntax of its Dialect.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Unwritable(Exception):
     """An expression that the writer cannot write.
 
     Args:
-        what: its name in terms of the language.
+        what: the name of the expression, in terms of the language.
         span: its place.
     """
 
@@ -53,12 +53,13 @@ class Place(Protocol):
     """How the function being written reads names. Methods return the code of values, one text per component.
 
     Attributes:
-        of: the code of the vertex index for a field or degree, if an expression computes the vertex; otherwise None.
-        index: returns the code of a vertex's index from the code of its number.
+        of: the code of the index of the vertex, for a field or degree of a vertex that an expression computes;
+            otherwise None.
+        index: returns the code of the index of a vertex from the code of the number of the vertex.
         third: returns the code of the index of the common neighbour, in a reduction over common neighbours.
-        between: returns the code of the sum of an edge field over the edges between two vertices; None if the graph
-            does not have the field.
-        state: returns the code of an edge state before the pass, at the current edge or at the opposite one.
+        between: returns the code of the sum of an edge field over the edges between two vertices; None if the graph has
+            no such field.
+        state: returns the code of an edge state before the pass, at the current edge or at the opposite edge.
         kept: returns the code of the array element that stores the new value of an edge state.
         reduced: writes the code of a reduction inside the expression; returns its value.
         matrix: returns the code of a pointer to the columns of a matrix; None if no parameter has this shape.
@@ -98,13 +99,13 @@ class Writer(ComponentWriter):
         self.left: list[str] = []  # names of bools that say whether a declared reduction of integers left its type
 
     def elsewhere(self, place: Place) -> Writer:
-        """A writer that adds to the same lines, but reads names through another `place`."""
+        """Return a writer that adds to the same lines, but reads names through another `place`."""
         other = Writer(place, self.d)
         other.lines, other._numbers = self.lines, self._numbers
         return other
 
     def know(self, expr: f.Expr, names: tuple[str, ...]) -> None:
-        """Use these names for the value of an expression."""
+        """Use the given names for the value of an expression from now on."""
         self._known[expr] = names
 
     def forget(self) -> None:
@@ -117,7 +118,8 @@ class Writer(ComponentWriter):
         return result
 
     def items(self, expr: f.Expr) -> tuple[str, ...]:
-        """Write the code of an expression; returns one name for a scalar, one per item for a tuple or vector."""
+        """Write the code of an expression. Return one name for a scalar, or a name for each item of a tuple or vector.
+        """
         known = self._known.get(expr)
         if known is None:
             texts = self._write(expr)
@@ -163,7 +165,9 @@ class Writer(ComponentWriter):
         raise Unwritable(f"`{type(expr).__name__.lower()}`")
 
     def _keep(self, expr: f.Keep) -> str:
-        """Write the store of a value at the current edge; returns code that says whether it is a new value."""
+        """Write code that stores a value at the current edge; return code that tests whether the value differs from the
+        old value.
+        """
         type_ = expr.value.type
         assert isinstance(type_, Scalar)
         inner, old = self, self.value(f.EdgeState(type_, expr.name))
@@ -184,7 +188,7 @@ class Writer(ComponentWriter):
                      for t, a, b in zip(scalars_of(expr.type), now, self.place.last_sent(expr)))
 
     def _anywhere(self, expr: f.Field | f.Degree, of: f.Expr) -> tuple[str, ...]:
-        """A field or degree of an arbitrary vertex; zeros if the vertex is `none`."""
+        """Write a read of a field or degree of an arbitrary vertex; the value is zero if the vertex is `none`."""
         vertex = self.value(of)
         there = self.name(f"{vertex} != {self.d.constant(None, VERTEX)}")
         index = self.name(self.place.index(self.name(self.d.select(there, vertex, "u32(0)"))))
@@ -234,7 +238,7 @@ class Writer(ComponentWriter):
 
     def joined(self, reduction: f.UserReduction, a: tuple[str, ...],
                b: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:
-        """The result of a declared reduction applied to two values of its wide type.
+        """Return the result of a declared reduction applied to two values of its wide (64-bit) type.
 
         Returns: The names of the components, and the names of bools that say whether an integer does not fit 64 bits.
         """
@@ -249,14 +253,15 @@ class Writer(ComponentWriter):
         return names, left
 
     def widened(self, reduction: f.UserReduction, names: tuple[str, ...]) -> tuple[str, ...]:
-        """The components of a value of a declared reduction, converted to its wide type."""
+        """Return the components of a value of a declared reduction, converted to its wide (64-bit) type."""
         kinds = zip(names, scalars_of(reduction.type), scalars_of(reduction.wide))
         return tuple(name if a == b else self.name(self.cast(name, a, b)) for name, a, b in kinds)
 
     def narrowed(self, reduction: f.UserReduction, names: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:
         """The components of a wide value of a declared reduction, converted to the type of the reduction.
 
-        Returns: Their names, and the names of bools that say whether a component does not fit.
+        Returns: The names of the converted components, and the names of bools that say whether a component does not
+            fit.
         """
         values, outside, d = [], [], self.d
         for name, wide, type_ in zip(names, scalars_of(reduction.wide), scalars_of(reduction.type)):
@@ -289,11 +294,12 @@ class Writer(ComponentWriter):
         raise Unwritable(f"`{expr.op}` of tuples")
 
     def tuple_wins(self, op: str, type_: Tuple, new: tuple[str, ...], best: tuple[str, ...]) -> str:
-        """Whether tuple `new` beats tuple `best` under min or max; a tuple that starts with the identity never wins.
+        """Return code that tests whether tuple `new` is better than tuple `best` under min or max. A tuple that starts
+        with the identity is never better.
 
         Args:
             op: "min" or "max".
-            type_: The type of both tuples.
+            type_: The type of the two tuples.
             new: The names of the components of `new`.
             best: The names of the components of `best`.
         """
@@ -325,8 +331,8 @@ class Writer(ComponentWriter):
     def cast(self, name: str, source: Type, target: Type, known: Range | None = None) -> str:
         """Code that converts a value to another type.
 
-        An infinite integer stays infinite in other integer types and in floats, and a value too large for an integer
-        type becomes infinite. A value computed with 32 bits is rounded when it becomes an f16.
+        An infinite integer stays infinite in other integer types and in floats. A value that is too large for an
+        integer type becomes infinite. A 32-bit value is rounded when it becomes an f16.
 
         Args:
             name: The value.
@@ -386,7 +392,7 @@ class Writer(ComponentWriter):
 
 
 def _with(expr: f.Expr, new: Mapping[f.Expr, f.Expr]) -> f.Expr:
-    """The expression with each subexpression in `new` replaced."""
+    """Return the expression after replacement of each subexpression that is a key of `new`."""
     if expr in new:
         return new[expr]
     return f.rebuild(expr, tuple(_with(child, new) for child in f.children(expr)))

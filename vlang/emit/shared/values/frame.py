@@ -1,4 +1,4 @@
-"""Slots: the frame of a program, and the environment of values that each generated function reads from it."""
+"""Slots: the frame of a program, and the environment, whose values generated functions read from the frame."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class Frame:
         scalars: The stored type of each graph-level value.
         arrays: The arrays that are not fields.
         vertices: The graph-level values of type vertex.
-        renumbered: Whether the graph stores its vertices in another order than their numbers, so that the number of a
-            vertex is not its index.
-        scattered: The arrays over vertices that some function reads or writes at another vertex than its own.
-        far: The arrays that some function reads at a vertex other than its own vertex and the neighbours, and the
-            arrays of whole neighbour lists. Each array has the line of the first such access.
-        pointers: The fields along which passes gather, with the line of the first such gather.
+        renumbered: Whether the index of a vertex differs from its number, because the graph stores vertices in another
+            order.
+        scattered: The arrays over vertices that some function reads or writes at a vertex other than its own vertex.
+        far: The arrays that some function reads at a vertex that is neither its own vertex nor a neighbour, and the
+            arrays of whole neighbour lists. Each array is stored with the line of the first such access.
+        pointers: The pointer fields along which passes gather, with the line of the first such gather.
     """
 
     reductions: Mapping[str, f.UserReduction] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class Frame:
         Args:
             slot: The name of the slot.
             dtype: The stored type.
-            length: What the entries belong to: "vertices", or another length of the plan.
+            length: The kind of object to which an entry belongs: "vertices", or another length of the plan.
             width: The number of entries for each vertex (or row).
             type_: The type of the value in the program; "" if it has none.
         """
@@ -119,7 +119,7 @@ class Environment:
         return self.dialect.load(type_, self._entry("value", stored_as(type_), f"scalar:{name}"))
 
     def array(self, slot: str, type_: Type, length: str = "vertices") -> list[str]:
-        """The texts of the pointers to the arrays SLOT.0, SLOT.1, ... of the components of values (see `runs_of`)."""
+        """Code of the pointers to the arrays SLOT.0, SLOT.1, ..., which hold components of values (see `runs_of`)."""
         pointers = []
         for number, run in enumerate(runs_of(type_)):
             self.frame.array(f"{slot}.{number}", stored_as(run.type), length, run.width, str(run.type))
@@ -127,7 +127,7 @@ class Environment:
         return pointers
 
     def places(self, pointers: list[str], type_: Type, index: str) -> list[str]:
-        """Code of the array elements that hold one value's components, in the arrays that `array` returns."""
+        """Code of the array elements that hold the components of one value in the arrays of `array`."""
         return [self.dialect.element(pointer, index, run.width, part)
                 for pointer, run in zip(pointers, runs_of(type_)) for part in range(run.width)]
 
@@ -136,7 +136,7 @@ class Environment:
 
         Args:
             slot: The slot of the array.
-            index: "v" for the function's own vertex, "u" for a neighbour; another text for any vertex.
+            index: "v" for the vertex of the function, "u" for a neighbour, any other text for an arbitrary vertex.
             line: The line of the access in the program, 0 if it is not known.
         """
         if index != "v":
@@ -154,8 +154,8 @@ class Environment:
     def members(self, name: str) -> tuple[str, str, str, str]:
         """Code for a set of vertices.
 
-        Returns: Pointers to the set's vertices, to its vertices in increasing order, and to the position of each of
-        these sorted vertices in the set; then the size of the set.
+        Returns: Pointers to the vertices of the set, to the sorted vertices, and to the positions of the sorted
+            vertices in the set; and the size of the set.
         """
         self.frame.scalar(name, I64)
         kinds = ("set", "sorted", "places")
@@ -177,7 +177,7 @@ class Environment:
         return self.pointer(self.frame.given(name, type_), stored_as(type_))
 
     def numbers(self) -> tuple[str, str, str]:
-        """Code for the caller's vertex ids: a pointer to the list of ids, whether there is one, and the least id."""
+        """Code for the vertex ids of the caller: a pointer to the list of ids, whether it exists, and the least id."""
         listed, base = (self._entry("value", "u64", slot) for slot in ("ids:listed", "ids:base"))
         return self.pointer("ids:list", "u64"), listed, base
 
@@ -197,10 +197,10 @@ class Times:
     """The arrays that hold the past values of fields.
 
     Attributes:
-        previous: The slot kind of `old(f)`: "field" before a pass, "next" after it.
-        starts: The fields with a copy from the start of the superstep, which is then used instead of `previous`.
+        previous: The slot kind of `old(f)`: "field" before a pass, "next" after the pass.
+        starts: The fields with a copy from the start of the superstep. The copy is used instead of `previous`.
         sent: The fields with an array of the values last sent (slot kind "sent").
-        level: The level of the loop that these copies belong to.
+        level: The level of the loop to which these copies belong.
     """
 
     previous: str = "field"
@@ -219,8 +219,8 @@ class Pair:
 
     Attributes:
         vertex: The index of the common neighbour.
-        mine: Its position in the neighbour list of self.
-        theirs: Its position in the neighbour list of the neighbour.
+        mine: The position of the common neighbour in the neighbour list of self.
+        theirs: The position of the common neighbour in the neighbour list of the neighbour.
     """
 
     vertex: str
@@ -230,23 +230,22 @@ class Pair:
 
 @dataclass
 class Scope:
-    """How the function being written reads the names of an expression (a `Place`).
+    """A `Place` that says how the function being written reads the names of an expression.
 
     Attributes:
         env: The environment of the pass.
         here: The index of self.
         there: The index of the neighbour.
         edge_index: The index of the edge.
-        locals: Values computed in this function (written fields, accumulators, masks), as the names of their
-            components.
+        locals: The names of the components of values computed in this function (written fields, accumulators, masks).
         times: Which arrays hold past values.
         columns: The edge columns of the pass; other edge fields are scalars.
-        values: Expressions computed elsewhere (messages, reductions, changes), as the names of their components.
-        sends: Whether the function writes the messages of the neighbour, before sent values are updated.
+        values: The names of the components of expressions that are computed elsewhere (messages, reductions, changes).
+        sends: Whether the function writes the messages of the neighbour before the sent values are updated.
         at_edge: Whether the function is called for every edge.
         present: The stored types of the edge columns that the graph has.
         pair: The loop over common neighbours that is being written; None outside of such a loop.
-        inner: Writes a reduction over common neighbours; None in a function that may not contain one.
+        inner: Writes a reduction over common neighbours; None in a function that may not contain such a reduction.
     """
 
     env: Environment
@@ -393,5 +392,5 @@ class Scope:
 
 
 def _line(expr: f.Expr) -> int:
-    """The line of an expression in the program, 0 if it has no place there."""
+    """Return the line of an expression in the program; 0 if the expression has no place in the text."""
     return 0 if expr.span is None else expr.span.line

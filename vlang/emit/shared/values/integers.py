@@ -1,8 +1,8 @@
-"""Code of integer arithmetic: plain instructions where every result fits the type, otherwise saturating functions.
+"""Code of integer arithmetic: plain instructions if every result fits the type, otherwise saturating functions.
 
-`+ - *` and unary minus give the exact value if it is finite in the type, otherwise `inf` or `-inf` (language.md section
-6). The saturating functions of both targets clamp the result. Where an infinite operand must decide the result, the
-code also tests the operand.
+`+ - *` and unary minus give the exact value if the type can hold it as a finite value, otherwise `inf` or `-inf`
+(language.md section 6). The saturating functions of both targets clamp the result. If an infinite operand must decide
+the result, the code also tests this operand.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def added(writer: Writer, type_: Scalar, a: str, b: str, left: Range, right: Ran
         b: The right operand.
         left: The range of a.
         right: The range of b.
-        finite: For each operand, whether it is known to be finite, so that a plain sum needs no test for infinities.
+        finite: For each operand, whether it is known to be finite. A plain sum of finite operands needs no test for
+            infinities.
     """
     if type_.kind == "uint":
         plain = left.high + right.high <= type_.highest
@@ -84,7 +85,7 @@ def multiplied(writer: Writer, type_: Scalar, a: str, b: str, left: Range, right
 
 
 def quotient(writer: Writer, type_: Scalar, a: str, b: str, left: Range, right: Range) -> str:
-    """Code of a // b for integers: the result is 0 for b = 0, and `inf` for the least value // -1.
+    """Code of a // b for integers: the result is 0 for b = 0, and `inf` for the least value divided by -1.
 
     Args:
         writer: The writer of the function.
@@ -104,7 +105,8 @@ def quotient(writer: Writer, type_: Scalar, a: str, b: str, left: Range, right: 
 
 
 def narrowed(writer: Writer, name: str, source: Scalar, target: Scalar, known: Range | None) -> str:
-    """Code that converts an integer to a narrower type: a value that does not fit becomes the nearest value.
+    """Return code that converts an integer to a narrower type. A value that does not fit becomes the nearest value of
+    the type.
 
     Args:
         writer: The writer of the function.
@@ -126,12 +128,12 @@ def narrowed(writer: Writer, name: str, source: Scalar, target: Scalar, known: R
 
 
 def _opposite(a: Range) -> Range:
-    """The range of -a, where infinities count as the least and largest value of the type."""
+    """Return the range of -a. Infinities count as the least and the largest value of the type."""
     return Range(a.type.lowest if a.up else -a.high, a.type.highest if a.down else -a.low, a.type)
 
 
 def _fits(a: Range, b: Range, type_: Type) -> bool:
-    """Whether the sum of two finite values always fits the type."""
+    """Return whether the sum of two finite values always fits the type."""
     left, right = a.finite, b.finite
     if left is None or right is None or not isinstance(type_, Scalar):
         return True
@@ -139,7 +141,7 @@ def _fits(a: Range, b: Range, type_: Type) -> bool:
 
 
 def _plain(writer: Writer, sign: str, type_: Scalar, a: str, b: str, finite: tuple[bool, bool]) -> str:
-    """Code of a sum or difference that fits the type for finite operands; an infinite operand is the result."""
+    """Return code of a sum or difference that fits the type for finite operands. An infinite operand is the result."""
     d, text = writer.d, writer.d.arithmetic(sign, type_, a, b)
     high, low = writer.bounds(type_)
     if not finite[1]:
@@ -149,12 +151,13 @@ def _plain(writer: Writer, sign: str, type_: Scalar, a: str, b: str, finite: tup
 
 
 def _tests(*cases: tuple[bool, str, str]) -> list[str]:
-    """Code of the needed tests, each of which tests whether an operand is infinite."""
+    """Return code of the needed tests. Each test says whether an operand is infinite."""
     return [f"({name} == {end})" for needed, name, end in cases if needed]
 
 
 def _absorbed(writer: Writer, type_: Scalar, text: str, ups: list[str], downs: list[str]) -> str:
-    """Code of a clamped value: `inf` if a test in `ups` is true, `-inf` if a test in `downs` is true, otherwise `text`.
+    """Return code of a value that is `inf` if a test in `ups` is true, `-inf` if a test in `downs` is true, and
+    otherwise `text`.
     """
     d = writer.d
     high, low = writer.bounds(type_)

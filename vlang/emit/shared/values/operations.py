@@ -43,7 +43,7 @@ def _infix(writer: Writer, expr: f.Op) -> str:
 
 
 def _finite(expr: f.Expr) -> bool:
-    """Whether the form of an operand shows that it is finite, so that no test for infinities is written."""
+    """Return whether an operand is finite by its form, so that no test for infinities is written."""
     if isinstance(expr, f.Const):
         assert isinstance(expr.type, Scalar)
         return not (expr.value in (expr.type.highest, expr.type.lowest) or isinstance(expr.value, float))
@@ -51,7 +51,7 @@ def _finite(expr: f.Expr) -> bool:
 
 
 def _exact(writer: Writer, expr: f.Op) -> str:
-    """Write arithmetic for a declared reduction; it records a finite result that does not fit in 64 bits."""
+    """Write arithmetic for a declared reduction. The code records whether a finite result does not fit in 64 bits."""
     plain = f.Op(expr.type, expr.op.removeprefix("exact"), expr.args)
     value = writer.name(WRITERS[plain.op](writer, plain))
     assert isinstance(expr.type, Scalar)
@@ -218,13 +218,16 @@ def _bit(writer: Writer, expr: f.Op) -> str:
 
 
 def _random(writer: Writer, expr: f.Op) -> str:
-    """A random number: the top 24 bits of the hash of seed and key, divided by 2^24, exact in every float type."""
+    """Write a random number: the top 24 bits of the hash of seed and key, divided by 2^24, which is exact in every
+    float type.
+    """
     bits = writer.name(writer.d.convert(expr.type, f"u32({writer.mixed(expr)} >> u64(40))"))
     return writer.d.arithmetic("*", expr.type, bits, writer.d.constant(2.0**-24, expr.type))
 
 
 def _waiting(writer: Writer, expr: f.Op) -> str:
-    """The exponentially distributed time of an event at the rate `weight`, from a hash; the same bits on every target.
+    """Write the exponentially distributed time of an event at the rate `weight`, computed from a hash, with the same
+    bits on every target.
     """
     bits, weight = _args(writer, expr)
     return f"waiting({bits}, {weight})"
@@ -254,7 +257,9 @@ def _common(writer: Writer, expr: f.Op) -> str:
 
 
 def _between(writer: Writer, expr: f.Op) -> str:
-    """The sum of an edge field over the edges between two vertices; a field that the graph lacks is constant."""
+    """Write the sum of an edge field over the edges between two vertices. A field that the graph does not have is
+    constant.
+    """
     found = writer.place.between(writer, expr)
     if found is not None:
         return found

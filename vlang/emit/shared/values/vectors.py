@@ -20,7 +20,7 @@ __all__ = ["operation"]
 
 
 def operation(writer: Writer, expr: f.Op) -> tuple[str, ...]:
-    """The names of the result's components, for an operation that takes or returns vectors."""
+    """Write an operation that takes or returns vectors; return the names of the components of the result."""
     special = _SPECIAL.get(expr.op)
     if special is not None:
         return special(writer, expr)
@@ -37,7 +37,7 @@ _WIDE = frozenset({"add", "sub", "mul", "div", "min", "max", "neg", "abs", "sqrt
 
 
 def _computable(arg: f.Expr) -> bool:
-    """Whether an operand of an operation on long vectors is a scalar or a vector of floats."""
+    """Return whether an operand may be used in operations on long vectors: it is a scalar or a vector of floats."""
     return not isinstance(arg.type, Vector) or arg.type.item in (F32, F64)
 
 
@@ -50,7 +50,7 @@ def _whole(writer: Writer, expr: f.Op) -> tuple[str, ...]:
 
 
 def _component(arg: f.Expr, number: int) -> f.Expr:
-    """Component `number` of an operand; a scalar operand stands for every component."""
+    """Return component `number` of an operand. A scalar operand is used for every component."""
     if not isinstance(arg.type, Vector):
         return arg
     if isinstance(arg, f.Op) and arg.op == "broadcast":
@@ -74,8 +74,8 @@ _MOST_UNROLLED = 64
 
 
 def _product(writer: Writer, expr: f.Op) -> tuple[str, ...] | None:
-    """`A @ x` for a large matrix A of floats that is a parameter: a loop over its columns. The result is None for other
-    vectors.
+    """Write `A @ x` as a loop over columns, for a large matrix A of floats that is a parameter. The result is None for
+    other vectors.
     """
     factors = _factors(expr)
     if factors is None:
@@ -94,7 +94,9 @@ def _product(writer: Writer, expr: f.Op) -> tuple[str, ...] | None:
 
 
 def _factors(expr: f.Op) -> tuple[f.Op, f.Expr] | None:
-    """The first row of a large matrix and a vector, if a list of inner products may be their product; else None."""
+    """Return the operands of a matrix-vector product that a list of inner products may be: the first row of a large
+    matrix, and a vector. Return None for other lists.
+    """
     first = expr.args[0]
     if not (isinstance(first, f.Op) and first.op == "dot" and isinstance(first.args[0], f.Op)):
         return None
@@ -116,7 +118,7 @@ def _reverse(writer: Writer, expr: f.Op) -> tuple[str, ...]:
 
 
 def _hll_unit(writer: Writer, expr: f.Op) -> tuple[str, ...]:
-    """A sketch in which one register is set, to the position of the first 1 bit in the rest of the hash."""
+    """Write a sketch with one nonzero register: the position of the first 1 bit in the rest of the hash."""
     mixed = writer.name(writer.mixed(expr))
     register = writer.name(f"{mixed} & u64(63)")
     rank = writer.name(writer.d.convert(U8, f"hll_rank({mixed} >> u64(6))"))
@@ -129,7 +131,7 @@ def _hll_size(writer: Writer, expr: f.Op) -> tuple[str, ...]:
 
 
 def _part(writer: Writer, expr: f.Op) -> tuple[str, ...]:
-    """Some consecutive components of a vector, without code for the other components."""
+    """Write some consecutive components of a vector, without code for the other components."""
     (vector,) = expr.args
     assert isinstance(expr.type, Vector)
     assert isinstance(expr.data, int)
@@ -139,7 +141,7 @@ def _part(writer: Writer, expr: f.Op) -> tuple[str, ...]:
 
 
 def _one(writer: Writer, expr: f.Op) -> tuple[str, ...]:
-    """`x[i]`: component i; the last component if i is out of range."""
+    """Write `x[i]`, which is component i of x, or the last component if i is out of range."""
     vector, index = expr.args
     if isinstance(vector, f.GraphValue) and isinstance(index, f.Const):
         names = writer.place.graph(vector)  # no code for the other components
@@ -190,7 +192,7 @@ def _dot(writer: Writer, expr: f.Op) -> str:
 
 
 def _place(writer: Writer, expr: f.Op) -> str:
-    """The index of the least or greatest component. If several components are equal, the first index counts."""
+    """Write the index of the least or greatest component. Of several equal components, the first is chosen."""
     names, _ = _names(writer, expr.args[0])
     best, place = names[0], writer.d.constant(0, expr.type)
     for number, name in enumerate(names[1:], 1):

@@ -1,9 +1,8 @@
-"""Long vectors of floats as single values in generated code, on targets with instructions for them.
+"""Long vectors of floats as single values in generated code, for targets with vector instructions.
 
-Writers name every component of a vector. For a long vector of floats these names are texts that carry the name of the
-vector or the array to which they belong. If an operation gets all components of such a vector in order, one line
-operates on the whole vector (runtime/compile/wide.py). All other code reads single components, as it does for a short
-vector.
+Writers name every component of a vector. For a long vector of floats, these names are texts that also contain the name
+of the vector or array. If an operation gets all components of such a vector in order, one line operates on the whole
+vector (runtime/compile/wide.py). All other code reads single components, as for a short vector.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class Element(str):
 
 
 def spans(types: Sequence[Scalar]) -> bool:
-    """Whether values of these types, side by side, are a long vector of floats."""
+    """Return whether values of these types, side by side, are a long vector of floats."""
     return len(types) >= LEAST and types[0] in (F32, F64) and all(type_ == types[0] for type_ in types)
 
 
@@ -59,7 +58,7 @@ def parts(owner: str, size: int) -> tuple[Part, ...]:
 
 
 def loaded(texts: Sequence[str]) -> tuple[str, str] | None:
-    """The pointer and first index of entries that are consecutive in one array; None if they are not."""
+    """Return the pointer and the first index of entries that are consecutive in one array; None for other entries."""
     first = texts[0]
     if not isinstance(first, Element):
         return None
@@ -70,7 +69,9 @@ def loaded(texts: Sequence[str]) -> tuple[str, str] | None:
 
 
 def whole(texts: Sequence[str]) -> str:
-    """The code of a vector with these components: the name of one component if all are equal."""
+    """Return the code of a vector with these components. If all components are equal, the code is the name of one
+    component.
+    """
     if all(text == texts[0] for text in texts):
         return texts[0]
     entries = loaded(texts)
@@ -88,7 +89,8 @@ def joined(texts: Sequence[str]) -> str:
 
 
 def _runs(texts: Sequence[str]) -> list[str]:
-    """Return the code of as few vectors and scalars as possible that have these components side by side."""
+    """Return the code of the smallest possible number of vectors and scalars that have these components side by side.
+    """
     found: list[str] = []
     at = 0
     while at < len(texts):
