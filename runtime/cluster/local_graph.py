@@ -38,8 +38,8 @@ class LocalGraph(Graph):
     """A `Graph` with the rows of the vertices of one rank, for the passes of a run.
 
     `adjacency("in")` has a row for each local vertex. The row is empty unless the rank owns the vertex.
-    `adjacency("to-in")` has a row for each local vertex, with those owned vertices that receive from it. `m` is the
-    number of edges of the whole graph, so that all ranks make the same choices.
+    `adjacency("to-in")` has a row for each local vertex, which lists the owned vertices that receive from this vertex.
+    `m` is the number of edges of the whole graph, so that all ranks make the same choices.
 
     Attributes:
         numbers: the local vertex numbers of the rank.

@@ -83,8 +83,8 @@ class Sent:
 def value_part(values: NDArray[Any], places: NDArray[np.uint32], size: int, sent: Sent, known: bool) -> list[Buffer]:
     """The part with the values that have changed since the last message.
 
-    If most values had changed then, and some have changed now, all values are sent. Their number decides about the next
-    message.
+    If most values had changed at the last message, and some have changed since then, all values are sent. Their number
+    decides about the next message.
 
     Args:
         values: the array over the local vertices.

@@ -73,8 +73,8 @@ class _RankConnectLoop(ConnectLoop):
         return (self.last(),)
 
     def _leave_out_mirrors(self) -> None:
-        """Give mirrors and pads a value that changes no other one. Their owners combine their values, so that values
-        of vertices need not be sent.
+        """Give mirrors and pads a value that changes no other one. Only the owners combine the values of vertices, so
+        these values need not be sent.
         """
         low, high = self._rank.vertices
         self._values[:low] = self._values[high:] = _neutral(self._copied.join, self._values.dtype)
@@ -125,9 +125,9 @@ class _RankConnectLoop(ConnectLoop):
     def _links(self, parents: NDArray[np.uint32], skipped: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Exchange the roots of boundary vertices.
 
-        Returns two arrays. The first, int64[k, 2], has the links: the code of a tree of this rank, and the code of a
-        tree of another rank. The second, int64[ranks], has 1 for each rank r if this rank mirrors a vertex in the
-        skipped tree of rank r, and 0 otherwise.
+        Returns two arrays. The first array, int64[k, 2], has the links: the code of a tree of this rank, and the code
+        of a tree of another rank. The second array, int64[ranks], has 1 for each rank r if this rank mirrors a vertex
+        in the skipped tree of rank r, and 0 otherwise.
         """
         transport, numbers = self._rank.transport, self._numbers
         used = np.zeros(max(1, len(parents)), np.uint8)  # trees with owned vertices; other trees are mirrors alone
@@ -161,7 +161,7 @@ class _RankConnectLoop(ConnectLoop):
 
 
 def _neutral(join: str, dtype: np.dtype[Any]) -> Any:
-    """The value that changes no other value if it is combined with it by `join`, an operator of `CopySpec`."""
+    """The neutral value of the operator `join` of `CopySpec`, which leaves every other value unchanged."""
     if join in ("min", "max") and dtype.kind == "f":
         return np.inf if join == "min" else -np.inf
     limits = np.iinfo(dtype)

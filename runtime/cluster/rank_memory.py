@@ -42,8 +42,8 @@ class RankMemory:
             rank has read.
         reading: the bytes needed in addition to `rows` and `table` while rows are read and numbered.
         loops: the arrays of the loop that needs most, such as buckets and lists of vertices.
-        speed: copies of edges in the order in which loops read them, such as cache blocks. They are left out if a
-            budget does not permit them.
+        speed: copies of edges in the order in which loops read them, such as cache blocks. These copies are left out if
+            a budget does not permit them.
     """
 
     rows: int
@@ -127,7 +127,9 @@ def check_rank_need(plan: Plan, graph: Graph, size: int, beside: int, limit: int
 
 
 def _loops(plan: Plan, shape: Shape) -> tuple[int, int]:
-    """The bytes of the loop that needs most, and of that which takes most for speed, over a part of the graph."""
+    """For a part of the graph: the most bytes that a loop needs, and the most optional bytes that a loop takes for
+    speed.
+    """
     loops = speed = 0
     for loop in plan.loops:
         way = next(way for way in CLUSTER_WAYS if _runs(loop, way.name))
@@ -138,7 +140,7 @@ def _loops(plan: Plan, shape: Shape) -> tuple[int, int]:
 
 
 def _runs(loop: LoopSpec, way: str) -> bool:
-    """Whether a loop runs in a way, unless options or values do not permit it."""
+    """Return whether a loop runs in a given execution way, if options and values permit this way."""
     if way == "connect":
         return loop.copied is not None
     if way in ("priority", "reach"):
@@ -148,8 +150,8 @@ def _runs(loop: LoopSpec, way: str) -> bool:
 
 
 def _pointed(plan: Plan, n: int, local: int) -> int:
-    """The bytes of the lists of pointers, if all n vertices of the graph point to vertices of one rank, and of the
-    values that the largest pass along pointers reads there.
+    """The bytes of the lists of pointers and of the values that the largest pass along pointers reads. The estimate
+    assumes that all n vertices of the graph point to vertices of one rank.
     """
     passes = [stage for stage in plan.stages if stage.pointer]
     lists = (_POINTER * n + 2 * _OFFSET * local) * len({stage.pointer for stage in passes})

@@ -1,10 +1,10 @@
 """Passes along pointers on several ranks: the owner of a vertex has the list of all vertices that point to it.
 
-A vertex and the vertex that it points to may be on different ranks. So every rank sends the pointers of its vertices to
-the ranks that own the vertices pointed to, whenever the field has changed on any rank, and before each pass the values
-that the pass reads there. A rank stores the senders as *guests*, with numbers behind those of its local vertices, in
-increasing order of their numbers in the whole graph. A row then has the same vertices in the same order as in one
-process, and so the same bits.
+A vertex and the vertex that it points to may be on different ranks. So whenever the field has changed on any rank,
+every rank sends the pointers of its vertices to the ranks that own the targets. Before each pass, every rank also sends
+the values that the pass reads at the pointing vertices. A rank stores the senders as *guests*, with numbers above the
+numbers of its local vertices, in increasing order of their numbers in the whole graph. A row then has the same vertices
+in the same order as in one process, so the results have the same bits.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ class _Lists:
         total: the number of pointers of all ranks.
         places: for each rank, the local numbers of the owned vertices that point to its vertices, int64.
         counts: the number of guests from each rank.
-        order: int64[guests], the guests in increasing order of their numbers, counted by rank; None if they are.
+        order: int64[guests], the permutation that sorts the guests, received rank by rank, by their numbers; None if
+            they are sorted already.
         dense: uint32[guests], the numbers of the guests, in increasing order.
         pages: the rows, whose targets are the numbers of guests.
         table: the page table of `pages`.
@@ -135,7 +136,9 @@ class RankPointed(Pointed):
         return _Lists(values, total, places, counts, sorted_, guests, pages, pages.table([]))
 
     def _rows(self, at: NDArray[np.uint32]) -> Rows:
-        """The rows of the local vertices, from the vertex to which each guest points, by its number in the graph."""
+        """The rows of the local vertices; `at` has, for each guest, the number in the graph of the vertex to which the
+        guest points.
+        """
         numbers = self._numbers
         first, n = numbers.ranges.of(self._transport.rank)[0], numbers.n
         local = (at.astype(np.int64) - first + numbers.low).astype(np.uint32)
@@ -152,10 +155,10 @@ class RankPointed(Pointed):
 
     @contextmanager
     def guests(self, stage: StageSpec) -> Iterator[None]:
-        """A context manager in which kernels find the values of guests behind those of the local vertices.
+        """A context manager in which kernels find the values of guests behind the values of the local vertices.
 
-        The kernels of a pass along pointers write no array that they read at other vertices, so these arrays are
-        copies. Does nothing for other passes.
+        The values of guests are copies, which stay valid because the kernels write no array that they read at other
+        vertices. Does nothing for other passes.
         """
         if not stage.pointer:
             yield

@@ -73,7 +73,7 @@ class RankPriority(Priority):
 
 
 def combined_apart(stage: StageSpec) -> bool:
-    """Whether a pass that pushes combines contributions in separate words instead of in its fields."""
+    """Return whether a pass that pushes combines contributions in separate words instead of in its fields."""
     spec = stage.way("push", PushSpec)
     return spec is not None and (len(spec.parts) > 1 or not spec.slot.startswith("next:"))
 

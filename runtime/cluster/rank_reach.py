@@ -165,7 +165,7 @@ class _RankReachLoop(ReachLoop):
         return counts
 
     def _value(self, array: NDArray[Any], v: int) -> NDArray[Any]:
-        """The entries of one vertex in an array. If there are no vertices, a single zero."""
+        """The entries of one vertex in an array. Returns a single zero if there are no vertices."""
         width = len(array) // max(1, self._numbers.n)
         return array[v * width : (v + 1) * width] if self._numbers.n else np.zeros(1, array.dtype)
 

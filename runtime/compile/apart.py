@@ -1,9 +1,9 @@
 """Compilation in another process, so that the memory of the compiler does not count towards a memory budget.
 
 numba and LLVM take some 200 MB while they compile, which is more than many budgets. So under a budget
-(`vlang.runtime.storage.ledger`) kernels that are not in the cache are compiled by a Python process that this one
-starts. This process returns object code, and needs no cache directory. The process ends after a second without work, or
-when this process ends: its input is a pipe, which the system closes then.
+(`vlang.runtime.storage.ledger`) kernels that are not in the cache are compiled by a Python child process. The child
+process returns object code, and needs no cache directory. The child process ends after a second without work. It also
+ends when its parent ends, because the system then closes the pipe of its input.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Apart:
     """The process that compiles.
 
     Attributes:
-        owner: the id of the process that started it; a process that was forked from the owner starts its own.
+        owner: the id of the process that started the compiling process; a fork of the owner starts another one.
         process: the process.
     """
 
@@ -139,7 +139,7 @@ atexit.register(_end)
 
 
 def serve() -> None:
-    """Compile for the process that started this one, which reads standard output, until it closes standard input."""
+    """Compile for the parent process, which reads standard output, until the parent closes standard input."""
     given, taken = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no part of an answer
     from vlang.runtime.compile.compile_numba import Compiler  # start-up

@@ -1,8 +1,9 @@
 """Functions that several kernel texts have in common are typed and lowered once in a process.
 
-Kernel texts contain the same functions for atomic operations, arithmetic, queues and the division of work, and those of
-similar loops. numba would compile such a function again for each text. Two functions are the same here if their byte
-code is, and if all global names that they, or the functions that they call, refer to have the same values.
+Kernel texts contain the same functions for atomic operations, arithmetic, queues and the division of work. Texts of
+similar loops have further functions in common. numba would compile such a function again for each text. Two functions
+count as the same if their byte code is equal, and if all global names in them and in the functions that they call have
+equal values.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 def _value(value: Any) -> Any:
-    """Return what makes a global value the same as another: byte code wherever it stands, a number, or an object."""
+    """Return a key that is equal for equal global values: byte code without its line number, a constant, or the id of
+    an object.
+    """
     if isinstance(value, Dispatcher):
         return value.py_func.__code__.replace(co_firstlineno=1)
     if isinstance(value, (bool, int, float, str)):

@@ -45,7 +45,7 @@ _INSIDE = re.compile(r"_ZN\d+vlang_kernels\d+batch_")
 
 
 class FrontEnd(compiler.CompilerBase):
-    """The compiler pipeline of the front end. It is the value of the option `pipeline_class` of numba.njit."""
+    """The compiler pipeline of the front end. The class is the value of the option `pipeline_class` of numba.njit."""
 
     def define_pipelines(self) -> list[PassManager]:
         """Define the passes by which numba compiles a function for a `_Library`."""

@@ -1,7 +1,8 @@
 """Passes of numba without the analyses whose results kernels do not need.
 
-numba finds the lifetimes of all variables after each of four passes. Only the last result is used, by `IRLegalization`,
-which finds it itself. The others are for generators, closures and parallel loops, which kernel text does not contain.
+numba finds the lifetimes of all variables after each of four passes. Only `IRLegalization` uses lifetimes, and it
+computes them itself. The other uses are for generators, closures and parallel loops, which kernel text does not
+contain.
 """
 
 from __future__ import annotations

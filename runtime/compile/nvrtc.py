@@ -41,7 +41,7 @@ class Compiler(Protocol):
         """The version of the compiler, such as "13.0". The version is a part of the cache key."""
 
     def supports(self, architecture: str) -> bool:
-        """Whether the compiler can generate machine code for an architecture such as "sm_90"."""
+        """Return whether the compiler can generate machine code for an architecture such as "sm_90"."""
 
     def compile(self, source: str, options: tuple[str, ...]) -> bytes:
         """Compile a source to machine code (a cubin). Raises Rejected."""
@@ -143,7 +143,7 @@ class CupyCompiler:
         return self._loaded
 
     def supports(self, architecture: str) -> bool:
-        """Whether NVRTC can generate machine code for an architecture such as "sm_90"."""
+        """Return whether NVRTC can generate machine code for an architecture such as "sm_90"."""
         return int(architecture.removeprefix("sm_")) in self._nvrtc.getSupportedArchs()
 
     def compile(self, source: str, options: tuple[str, ...]) -> bytes:

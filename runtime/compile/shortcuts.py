@@ -5,15 +5,15 @@ that has the same result for kernel text. `tests/devices/test_compile_numba.py` 
 unchanged numba.
 
 - For every operator, type inference first tries the rules of NumPy arrays, which refuse operands that are no arrays.
-- For each rule that fails, it formats an error message in colour, although one of the next rules succeeds.
-- It finds the type of an operation, such as i64 + i64, anew for each place, and whether the operation has an attribute
-  `__call__`.
-- For each statement, it enters a generator that adds the place to the message of an error.
-- Before each function, it looks through 20 modules for new rules.
-- It reports to listeners whenever a lock is taken. The locks of the compiler are taken for every call of LLVM.
-- For each use of an operation, it inspects the parameters of the function that writes its code.
-- For each variable, it asks LLVM for a size that only information for debuggers needs.
-- When it loads its functions on arrays, it loads scipy.linalg, to see that there is a BLAS.
+- For each rule that fails, numba formats an error message in colour, although one of the next rules succeeds.
+- At each place in the text, numba infers anew the type of an operation such as i64 + i64, and looks for an attribute
+  `__call__` of the operation.
+- For each statement, numba enters a generator that adds the place to the message of an error.
+- Before each function, numba looks through 20 modules for new rules.
+- numba reports to listeners whenever a lock is taken. The locks of the compiler are taken for every call of LLVM.
+- For each use of an operation, numba inspects the parameters of the function that writes its code.
+- For each variable, numba asks LLVM for a size that only information for debuggers needs.
+- When numba loads its functions on arrays, it also loads scipy.linalg to test for a BLAS.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ _of_arrays = NumpyRulesArrayOperator.generic
 
 
 def _of_arrays_only(self: Any, args: Any, kws: Any) -> Any:
-    """The rule of an operator on arrays. Without an array it does not apply; numba's own rule finds that out late."""
+    """The rule of an operator on arrays. Without an array argument the rule does not apply; numba's own rule detects
+    this late.
+    """
     given = [arg.type if isinstance(arg, types.Optional) else arg for arg in args]
     return _of_arrays(self, args, kws) if any(isinstance(arg, types.ArrayCompatible) for arg in given) else None
 
@@ -57,7 +59,7 @@ _known_calls: dict[Any, Any] = {}
 
 
 def _known_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
-    """The signature of a call. For an operator on numbers and pointers, it is found once.
+    """The signature of a call. For an operator on numbers and pointers, the type is inferred only once.
 
     Operations that numba compiles from Python text, such as `min`, depend on the options of the caller.
     """

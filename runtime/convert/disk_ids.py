@@ -57,7 +57,7 @@ class _Table(Protocol):
     """The hash table of the current run, for one kind of ids."""
 
     def full(self) -> bool:
-        """Whether the table has as many ids as the memory permits."""
+        """Return whether the table has as many ids as the memory permits."""
 
     def close(self) -> tuple[Any, Array]:
         """Write the sorted ids to disk and begin a new table.

@@ -76,7 +76,7 @@ class Chaos(Freedoms):
 
     # ---------------------------------------------------------------------------------------------------- passes
     def blocking(self, asked: str) -> str:
-        """Whether full passes run over cache blocks: "always" or "never", at random."""
+        """Return whether full passes run over cache blocks: "always" or "never", at random."""
         return "always" if self._draws.coin() else "never"
 
     def as_list(self) -> bool:

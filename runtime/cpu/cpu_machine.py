@@ -233,7 +233,7 @@ class CpuMachine:
         return [arrays[slot].copy() if windows is None else windows.copy(arrays[slot]) for slot in slots]
 
     def same(self, slots: Sequence[str], kept: object) -> bool:
-        """Whether vertex arrays have the same bits as the copy `kept`."""
+        """Return whether vertex arrays have the same bits as the copy `kept`."""
         assert isinstance(kept, list)
         return all(_same_bits(copy, self.state.arrays[slot]) for slot, copy in zip(slots, kept))
 

@@ -41,8 +41,8 @@ class Need:
 
     Attributes:
         reading: peak while the graph is read.
-        building: peak while its adjacencies are built and cut into pages.
-        running: peak while the program runs, without `optional`.
+        building: the peak of memory while adjacencies are built and cut into pages.
+        running: the peak of memory while the program runs, without `optional`.
         optional: additional memory that only makes a run faster. The run takes the optional memory if the budget
             permits.
         state: arrays with one value per vertex.

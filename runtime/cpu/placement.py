@@ -257,7 +257,7 @@ def _bounded_rows(stored: StoredEdges) -> Callable[[str], int]:
 def _merged_bytes(stored: StoredEdges) -> int:
     """An upper bound on the bytes of a ring of merged pages, and of the buffers for merging single pages.
 
-    A merged page is complete when it reaches the size of a page of the file; it always ends with a whole row.
+    A merged page is complete when it reaches the size of a page of the file, and always ends with a whole row.
     """
     largest = [max(page_sizes(stored, (kind,))) for kind in stored.kinds()]
     row = _bounded_rows(stored)("both") * (4 + sum(column.dtype.itemsize for column in stored.columns.values()))

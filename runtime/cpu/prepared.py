@@ -1,7 +1,7 @@
-"""Remembers which runs have been checked and have loaded their kernels, so that repeated calls do not do it again.
+"""Remembers which runs have been checked and have loaded their kernels, so that repeated calls skip both steps.
 
-A run is known by its plan, graph and options. Small graphs need this: on a graph of some thousand edges the checks and
-the look-ups of kernels take as long as the supersteps.
+A run is known by its plan, graph and options. On a graph of some thousand edges, the checks and the look-ups of kernels
+take as long as the supersteps.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _known: dict[tuple[int, int, type], tuple[weakref.ref[Graph], Plan, Options, Ker
 
 
 def is_prepared(plan: Plan, graph: Graph, options: Options, kernels: Kernels, machine: type) -> bool:
-    """Whether the last run of a plan on a graph by a kind of machine had these options and these kernels.
+    """Return whether the last run of a plan on a graph by a kind of machine had these options and these kernels.
 
     Args:
         plan: the plan of the run.

@@ -33,7 +33,7 @@ def open_checks(steps: Sequence[Step], graph: Graph) -> list[Step]:
 
 
 def _in_range(bound: Bound, graph: Graph) -> bool:
-    """Whether the range of a column proves a bound.
+    """Return whether the range of a column proves a bound.
 
     Both ends of the range are rounded to the type of the bound, as a pass rounds the values. The proof is valid because
     rounding is monotone. If an end is NaN, the range proves nothing.

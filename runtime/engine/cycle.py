@@ -21,7 +21,7 @@ def watched_slots(spec: LoopSpec) -> list[str]:
 
 
 def is_watched(spec: LoopSpec) -> bool:
-    """Whether a CycleWatch compares the states of a loop."""
+    """Return whether a CycleWatch compares the states of a loop."""
     one_way = spec.asynchronous and not spec.explicit
     return spec.limit is None and not spec.reads_iteration and not one_way
 

@@ -45,7 +45,7 @@ def gap(until: ScalarSpec | None, machine: Machine) -> tuple[float, ...]:
 
 
 def _unsent(spec: LoopSpec, machine: Machine) -> bool:
-    """Whether any vertex has a change that it has not yet sent to its neighbours."""
+    """Return whether any vertex has a change that it has not yet sent to its neighbours."""
     array = machine.array
     pairs = [(array(f"field:{name}"), array(spec.slot("sent", name))) for name in spec.sent]
     return any(bool(np.any((now != sent) & ((now == now) | (sent == sent)))) for now, sent in pairs)

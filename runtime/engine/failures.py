@@ -38,12 +38,12 @@ def failures(watch: Watch, machine: Machine, graph: Graph) -> tuple[tuple[int, i
 
 
 def has_infinity(array: Any) -> bool:
-    """Whether a vertex array, in host memory or on a device, has an infinite float (f16 is stored as uint16)."""
+    """Return whether a vertex array, in host memory or on a device, has an infinite float (f16 is stored as uint16)."""
     return _unusual(array)[0]
 
 
 def _unusual(array: Any) -> tuple[bool, bool]:
-    """Whether a vertex array, in host memory or on a device, has an infinite float, and whether it has a NaN."""
+    """Return whether a vertex array, in host memory or on a device, has an infinite float, and whether it has a NaN."""
     floats = array.view(np.float16) if array.dtype == np.uint16 else array
     part = _PART if isinstance(array, np.ndarray) else max(1, len(floats))  # on a device each test has to be waited for
     infinite = nan = False
@@ -55,7 +55,7 @@ def _unusual(array: Any) -> tuple[bool, bool]:
 
 
 def unusual_outputs(values: Values, watch: Watch) -> tuple[bool, tuple[str, ...]]:
-    """Whether a watched output is infinite, and the names of the outputs with a NaN."""
+    """Return whether a watched output is infinite, and the names of the outputs with a NaN."""
     found = {name: _unusual(values.fields[name]) for name in sorted(watch.fields | watch.undefined)
              if name in values.fields}
     found |= {name: (math.isinf(values.globals[name]), math.isnan(values.globals[name]))

@@ -148,7 +148,7 @@ class Machine(Protocol):
         """Release a copy."""
 
     def same(self, slots: Sequence[str], kept: object) -> bool:
-        """Whether vertex arrays have the same bits as the copy `kept`."""
+        """Return whether vertex arrays have the same bits as the copy `kept`."""
 
     def moved(self) -> Moved:
         """The counts of the edges that the run has moved so far."""

@@ -33,7 +33,8 @@ class Outcome:
         values: the values of output fields and globals.
         rounds: the number of supersteps of all loops.
         converged: whether every loop converged.
-        reason: the reason why a loop ended: the first loop that did not converge or, if all converged, the last loop.
+        reason: the reason why a loop ended. The loop is the first one that did not converge or, if all converged, the
+            last one.
         history: the records of the supersteps.
         seconds: wall-clock time, excluding the time for building, for compiling, and for the checks of `require`.
         kept: copies of the requested vertex arrays, by slot.

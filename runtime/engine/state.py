@@ -62,7 +62,7 @@ def laid_out(plan: Plan, name: str, value: NDArray[Any]) -> NDArray[Any]:
 def in_order(plan: Plan) -> frozenset[str]:
     """The slots of arrays over vertices that passes and folds access only in the order of the vertices.
 
-    The result has both buffers of a field or none, because the buffers are swapped.
+    The result has both buffers of a field or neither buffer, because the buffers are swapped.
     """
     sizes = {spec.slot for spec in plan.arrays if spec.length in ("vertices", "later")}
     slots = {slot for slot in plan.slots if field_of(slot) is not None or slot in sizes or slot.startswith("degree:")}
@@ -82,7 +82,7 @@ class State:
             first pass.
         edges: the number of stored edges, for edge states.
 
-    Raises OutOfMemory if the arrays do not fit, and DiskError.
+    Raises OutOfMemory if the arrays do not fit in memory, and DiskError if a file of windows cannot be written.
     """
 
     def __init__(self, plan: Plan, n: int, segments: Mapping[str, int], windows: Windows | None = None,

@@ -67,7 +67,7 @@ class Done(NamedTuple):
 class Series(Sequence[Done]):
     """The records of supersteps that ran in one call.
 
-    A `Done` is created only on access, because there may be millions.
+    A `Done` is created only on access, because a run may have millions of supersteps.
 
     Args:
         mode: the mode of all supersteps.
@@ -149,10 +149,10 @@ class History:
         """Convert the records to arrays, which `unpacked` converts back.
 
         Returns:
-            The modes, and four arrays for p parts and k supersteps. The first, int64[4p], has the loop, the first
-            superstep, the length and the index of the mode of each part. The second, float64[p], has the seconds per
-            superstep of each part. The third, int64[2k], has the active vertices and the edges of every superstep. The
-            last, int64[8p], has the counts of `Moved` of each part.
+            The modes, and four arrays for p parts and k supersteps. The first array, int64[4p], has the loop, the first
+            superstep, the length and the index of the mode of each part. The second array, float64[p], has the seconds
+            per superstep of each part. The third array, int64[2k], has the active vertices and the edges of every
+            superstep. The last array, int64[8p], has the counts of `Moved` of each part.
         """
         known = self._packed
         modes = {mode: number for number, mode in enumerate(known.modes)}

@@ -88,7 +88,7 @@ class GpuMachine(GpuSaved):
             raise
 
     def new_state(self) -> GpuState:
-        """The arrays of the run, when it begins. Raises OutOfMemory."""
+        """Create the arrays of the run at its beginning. Raises OutOfMemory."""
         return GpuState(self.device, self.plan, self.n, self.blocks, self._set_words)
 
     def full_passes(self) -> FullPasses:
@@ -251,7 +251,9 @@ class GpuMachine(GpuSaved):
                         shared=shared_bytes("fold_scalar"))
 
     def merge(self, spec: ScalarSpec) -> None:
-        """Compute a graph-level value from the partial results of its reductions, if it has any, and store it."""
+        """Compute a graph-level value, from the partial results of its reductions if it has reductions, and store the
+        value.
+        """
         threads = THREADS if spec.fold is not None else 32
         self.launch("scalar", f"v{spec.index}", (), 1, (self.frame, self.blocks), shared=shared_bytes("scalar"),
                     threads=threads)

@@ -1,4 +1,4 @@
-"""The interface of an exchange: how GPUs send each other the values of mirrored vertices."""
+"""The interface of an exchange, by which GPUs send the values of mirrored vertices to each other."""
 
 from __future__ import annotations
 

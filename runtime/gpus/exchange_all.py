@@ -21,7 +21,9 @@ class WholeExchange:
 
     @staticmethod
     def sizes(part: PartMachine) -> Mapping[str, int]:
-        """The sizes in bytes of the copies from all other GPUs, and of the positions of mirrored values in them."""
+        """The sizes in bytes of the copies from all other GPUs, and of the positions of mirrored values in these
+        copies.
+        """
         sizes, numbers = {}, part.numbers
         for owner in range(numbers.ranges.size):
             first, last = numbers.ranges.of(owner)

@@ -1,4 +1,4 @@
-"""The exchange MS of TOTEM: every exchange sends all mirrored values, changed or not."""
+"""The exchange MS of TOTEM: every exchange sends all mirrored values, including unchanged values."""
 
 from __future__ import annotations
 

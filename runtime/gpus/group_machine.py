@@ -1,4 +1,5 @@
-"""The machine of several GPUs: each runs passes over its own vertices, and they exchange the values of mirrors."""
+"""The machine of several GPUs: each GPU runs passes over its own vertices, and the GPUs exchange the values of mirrors.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +58,7 @@ class GroupMachine:
                 f"{self.traffic.nbytes:,} bytes were copied between GPUs")
 
     def alone(self) -> tuple[str, ...]:
-        """A sentence about the option `dispatch`, which several GPUs do not follow; () without this option."""
+        """A sentence that several GPUs ignore the option `dispatch`; () without this option."""
         asked = self._parts[0].options.dispatch
         return () if asked == "gpu" else (f"dispatch: the GPUs ran all pages, as dispatch={asked} is for one GPU",)
 
@@ -95,7 +96,8 @@ class GroupMachine:
         return sum(part.others(slot, value) for part in self._parts)
 
     def moved(self) -> Moved:
-        """Counts of the edges that all GPUs have moved so far, and of the values that they have sent each other."""
+        """Counts of the edges that all GPUs have moved so far, and of the values that the GPUs have sent to each other.
+        """
         found = reduce(Moved.plus, (part.moved() for part in self._parts))
         return found._replace(bytes_between=self.traffic.nbytes)
 
@@ -210,7 +212,7 @@ class GroupMachine:
             part.forget(one)
 
     def same(self, slots: Sequence[str], kept: object) -> bool:
-        """Whether vertex arrays are equal, bit for bit, to a copy."""
+        """Return whether vertex arrays are equal, bit for bit, to a copy."""
         assert isinstance(kept, list)
         return all(part.same(slots, one) for part, one in zip(self._parts, kept))
 

@@ -54,7 +54,7 @@ class GroupPush(CountedLoop):
             raise
 
     def advance(self, room: int | None) -> Sequence[Done]:
-        """Run supersteps until no vertex is active, or `room` supersteps."""
+        """Run supersteps until no vertex is active, or until `room` supersteps have run."""
         if not self._begun:
             self._begun = True
             for front in self._fronts:
@@ -98,14 +98,14 @@ class GroupPush(CountedLoop):
         return Done(active, modes.pop() if len(modes) == 1 else "push", edges)
 
     def _reclaim(self, front: PartPush) -> None:
-        """Let later work of a GPU wait for the copies from its outboxes before the work fills the outboxes again."""
+        """Let later work of a GPU, which fills its outboxes again, wait for the copies from the outboxes."""
         for rank in front.part.places:
             self._machine.traffic.reclaim(front.part.numbers.rank, rank)
 
     def _exchange(self, fronts: Sequence[PartPush]) -> list[Done]:
         """Wait for the work of some GPUs, and queue the exchange of the collected values.
 
-        Returns the records of the GPUs that were waited for.
+        Returns the records of these GPUs.
         """
         rows = [front.fetch() for front in fronts]
         traffic, moves, taken = self._machine.traffic, [], []
@@ -129,7 +129,8 @@ class GroupPush(CountedLoop):
         return sum(front.piled for front in self._fronts)
 
     def _lift(self) -> bool:
-        """Raise the bound, and move vertices below it to the queues; returns whether a far pile had entries."""
+        """Raise the bound, and move the vertices below the bound to the queues; returns whether a far pile had entries.
+        """
         waiting = [front for front in self._fronts if front.piled]
         if not waiting:
             return False

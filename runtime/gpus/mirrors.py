@@ -17,7 +17,7 @@ _EXCHANGES: Mapping[str, type[Exchange]] = {one.name: one for one in (SubsetExch
 
 
 def choose_exchange(asked: str, devices: Sequence[Device]) -> tuple[type[Exchange], str]:
-    """Return the exchange of a run, and the reason for the choice.
+    """Choose the exchange of a run; returns the exchange and the reason.
 
     Between GPUs that reach each other directly (278 GB/s over NVLink), copying all mirrored values takes less time than
     reading the number of changed values on the host. Copies through host memory are about ten times slower than direct

@@ -49,10 +49,10 @@ class PartMachine(GpuMachine):
     Attributes:
         numbers: the local numbers.
         mirrored: the arrays that passes read at neighbours.
-        marks: for each GPU that mirrors vertices of this GPU, the device address of the u32 local numbers of these
+        marks: for each GPU that mirrors vertices of this GPU, the device address of the local numbers (u32) of these
             vertices, in the order of `LocalNumbers.wanted`.
-        places: if a loop may push, for each GPU that mirrors vertices of this GPU, the device address of one u32 per
-            owned vertex: its place among the mirrors on the other GPU, or NOT_MIRRORED.
+        places: used if a loop may push. For each GPU that mirrors vertices of this GPU, the device address of an array
+            with one u32 per owned vertex: the place of the vertex among the mirrors on the other GPU, or NOT_MIRRORED.
     """
 
     folding = ("fold", "scalar")  # two kernels: partial results of other GPUs are merged between them
@@ -74,7 +74,8 @@ class PartMachine(GpuMachine):
             raise
 
     def pushes(self, loop: LoopSpec) -> bool:
-        """Whether the GPU can push along the edges of a loop: its memory must hold the edges and the frontiers."""
+        """Return whether the GPU can push along the edges of a loop; its memory must hold the edges and the frontiers.
+        """
         way = next(candidates(self.ways, loop, self.graph, self.options))
         return isinstance(way, PartPushWay) and all(self.passes.reading(kind) == "rows" and
                                                     self.passes.topologies[kind].resident
@@ -142,7 +143,7 @@ class PartMachine(GpuMachine):
             values: the device address of the values.
             places: the device address of u32[count], the places of the values.
             count: the number of values.
-            packed: the device address to which they are copied.
+            packed: the device address to which the values are copied.
         """
         self.over_boxes("pack_values", slot, count, values, places, count, None, packed)
 

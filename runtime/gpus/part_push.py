@@ -61,7 +61,7 @@ class PartPushWay(PushWay):
         return ""
 
     def pulls(self, loop: LoopSpec, options: Options) -> bool:
-        """Always true, because all GPUs run full passes if one GPU cannot push."""
+        """Return True, because all GPUs run full passes if one GPU cannot push."""
         return True
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:

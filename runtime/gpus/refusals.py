@@ -1,4 +1,4 @@
-"""Which programs and options cannot run on several GPUs, and why."""
+"""Refuses programs and options that cannot run on several GPUs, with the reason."""
 
 from __future__ import annotations
 

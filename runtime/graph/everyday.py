@@ -63,7 +63,7 @@ class EverydayGraph(HeldGraph):
     def largest_component(self) -> Graph:
         """The subgraph of the largest connected component, ignoring edge directions.
 
-        If several components are the largest, the component with the smallest id is taken.
+        If several components have the largest size, the result is the component with the smallest id.
         """
         from vlang.runtime.graph.derived.parts import component_graph  # start-up
 
@@ -151,9 +151,10 @@ class EverydayGraph(HeldGraph):
 
         Args:
             path: path of the file to write.
-            layout: the order of the rows in a page file: "degree" (default) by decreasing in-degree plus out-degree,
-                "ids" by vertex id, or "hubs": first the 8 % of the vertices with the largest product of in-degree and
-                out-degree, then the other vertices by vertex id. The layout does not change the ids.
+            layout: the order of the rows in a page file. "degree" (default) sorts by decreasing in-degree plus
+                out-degree, and "ids" by vertex id. "hubs" puts first the 8 % of the vertices with the largest product
+                of in-degree and out-degree, and sorts all other vertices by vertex id. The layout does not change the
+                ids.
             disks: folders over which the pages of a page file are striped, with one file in each folder. If `disks` is
                 empty, the page file is a single file.
 

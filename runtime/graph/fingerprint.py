@@ -24,11 +24,12 @@ def fingerprint(graph: Graph, sides: Mapping[str, Iterable[str]], degrees: Itera
     """Checksums (BLAKE2b) of all parts of a graph that a run reads, by name of the part.
 
     The checksum of an adjacency is computed once and cached. A graph of a page file, on disk or in memory, has a single
-    checksum, the seal of that file, which is known without reading a page.
+    checksum: the seal of the file, which is read without reading a page.
 
     Args:
         graph: the graph.
-        sides: adjacency directions that the run reads -> the edge columns it reads in that direction.
+        sides: maps each adjacency direction that the run reads to the edge columns that the run reads in this
+            direction.
         degrees: directions ("in", "out", "all") whose degrees the run reads.
         near: whether the run reads the undirected neighbour lists (`Neighbours`).
     """

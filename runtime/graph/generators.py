@@ -90,7 +90,7 @@ class Generator:
         random: whether the generator takes a seed.
         most: the maximum number of positional arguments.
         edges: the function that generates the edges.
-        parts: whether it can generate a part of the edges.
+        parts: whether the generator can generate a part of the edges.
     """
 
     usage: str
@@ -102,7 +102,7 @@ class Generator:
 
 
 def is_spec(text: str) -> bool:
-    """Whether the text means a generator and not a path."""
+    """Return whether the text means a generator and not a path."""
     return bool(re.fullmatch(r"[A-Za-z_]\w*:[^/\\]*", text)) or text in GENERATORS
 
 

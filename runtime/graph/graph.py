@@ -69,7 +69,7 @@ class Graph(EverydayGraph):
         return self if self.as_stored._whole is None else self.as_stored._whole
 
     def unload(self) -> None:
-        """Free the edges that `loaded` has read, for a run whose memory budget is too small for them."""
+        """Free the edges that `loaded` has read, for a run whose memory budget is too small for these edges."""
         self.as_stored._whole = None
 
     def by_path(self) -> Graph:
@@ -238,8 +238,9 @@ class Graph(EverydayGraph):
             self_loops, parallel: "keep" or "drop".
             threads: how many threads read and build; None for one per processor.
             columns: names of the edge columns that programs will read. Every cell of a named column must be a number.
-                Other columns are left out if they hold anything but numbers; a program with an edge field of such a
-                name is refused with the reason. The default is the column `weight`, if the file has one.
+                Other columns are left out if they hold anything but numbers. If a program has an edge field with the
+                name of such a column, binding raises an error with the reason. The default is the column `weight`, if
+                the file has one.
             missing: how to treat a cell without a value. "error" raises GraphError. "drop" drops the row if the cell is
                 in one of `columns` or in the column of `weights`. A number becomes the value of missing cells.
             source_column, target_column: the columns of a text that hold the source and target ids, by name or by

@@ -312,7 +312,7 @@ class HeldGraph:
         return made.coded(_coded(made.columns, self._codings)) if self._codings else made
 
     def holds(self, kind: str, column: str) -> bool:
-        """Whether an adjacency is in memory, and has a column in the order of its entries."""
+        """Return whether an adjacency is in memory, and has a column in the order of its entries."""
         there = kind if self.directed else "in"
         return not self.streamed and there in self._adjacencies.built and self.adjacency(there).holds(column)
 

@@ -107,10 +107,10 @@ def attached(seed: int, n: int, k: int) -> Ends:
     Vertex 0 is joined to the vertices 1..k, and each later vertex to k earlier vertices.
 
     Each earlier vertex is chosen by drawing an end of an earlier edge, that is, in proportion to its degree. If the
-    drawn end was itself drawn, the chain of draws is followed step by step, as in Sanders and Schulz, Scalable
-    generation of scale-free graphs (Information Processing Letters 116, 2016). If a vertex chooses the same vertex
-    twice, the repeated choice is drawn again from the same ends. After many rounds, the remaining repeated choices are
-    replaced by the vertices with the smallest numbers that are not chosen yet.
+    drawn end is itself the result of a draw, the chain of draws is followed step by step. Source: Sanders and Schulz,
+    Scalable generation of scale-free graphs (Information Processing Letters 116, 2016). If a vertex chooses the same
+    vertex twice, the repeated choice is drawn again from the same ends. After many rounds, the remaining repeated
+    choices are replaced by the vertices with the smallest numbers that are not chosen yet.
     """
     e = np.arange(k * (n - k))
     src = np.where(e < k, 0, e // k + k)

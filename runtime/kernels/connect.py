@@ -1,7 +1,7 @@
 """Connected components by hooking and compression (Afforest), and the reduction of values over each component.
 
 `parents`, u32[n], has for every vertex a parent whose number is not larger. A vertex that is its own parent is the root
-of a tree. To link two trees, the larger root gets the smaller one as parent. So in the end the root of each tree is the
+of a tree. To link two trees, the larger root gets the smaller root as parent. So the final root of each tree is the
 smallest vertex of its component, independent of timing.
 """
 
@@ -47,11 +47,11 @@ def root(v, parents):
 
 
 def start(offsets, targets, second, parents, tasks, count, counter):
-    """Make the first neighbour of each vertex (the smallest one) its parent, or the vertex itself if that is smaller.
+    """Make the smaller of each vertex and its first (smallest) neighbour the parent of the vertex.
 
-    second[v] becomes the second neighbour of v, which is mostly in the same cache line as the first. If first and
-    second neighbour are equal (parallel edges, or one edge in both directions), the third neighbour is taken. The
-    choice of the neighbour is made without a branch, because a branch would often be mispredicted.
+    second[v] becomes the second neighbour of v, which is mostly in the same cache line as the first neighbour. If the
+    first and the second neighbour are equal (parallel edges, or one edge in both directions), second[v] becomes the
+    third neighbour. The choice of the neighbour is made without a branch, because a branch would often be mispredicted.
     """
     while True:
         task = fetch_add(counter, 0, 1)
@@ -240,7 +240,8 @@ def put_max(values, v, value):
 
 @inner
 def put_last(values, v, value):
-    """Set values[v] to the larger of itself and the vertex number `value`, where `none` is less than all others."""
+    """Set values[v] to the larger of itself and the vertex number `value`, where `none` is less than all other values.
+    """
     one = np.uint32(1)
     now = peek(values, v)
     while np.uint32(value + one) > np.uint32(now + one) and not replace(values, v, now, value):

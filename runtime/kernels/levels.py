@@ -1,6 +1,6 @@
 """Kernels that sort vertices by level: a counting sort, parallel over ranges of vertices.
 
-Each task has counts of its own, so the order within a level is the order of the vertices, for any number of threads.
+Each task has its own counts, so the vertices of a level are in increasing order for any number of threads.
 """
 
 import numpy as np

@@ -105,7 +105,7 @@ put_listed_16 = put_listed_32 = put_listed_64 = put_listed_8
 
 
 def listed(bits, words, out):
-    """Write the numbers of the bits that are set; returns how many there are."""
+    """Write the numbers of the bits that are set; returns the number of set bits."""
     k = np.int64(0)
     for w in range(words):
         there = bits[w]
@@ -145,7 +145,7 @@ def set_listed_flags(listed, count, flags):
 
 
 def picked(front, wanted, before, words, bits):
-    """Set the bits of the places whose vertex is in the bitmap `front`; returns how many there are.
+    """Set the bits of the places whose vertex is in the bitmap `front`; returns the number of these places.
 
     `wanted` is a bitmap of the vertices that the other rank mirrors, and before[w] is the number of these vertices
     below vertex 64 * w. `bits` is zero at the call.
@@ -258,7 +258,8 @@ def boundary(theirs, mine, count, head, skipped, used, some, found):
         head, skipped: the roots of the skipped trees of the other rank and of this rank.
         used: for each root on this rank, whether its tree contains an owned vertex.
         some: output: the links.
-        found: output: whether any vertex is in the skipped tree of the other rank, and whether any is in both.
+        found: output: whether any vertex is in the skipped tree of the other rank, and whether any vertex is in both
+            skipped trees.
 
     Returns the number of links.
     """

@@ -26,7 +26,7 @@ def window(bits, w, low, high):
 
 @inner
 def has(bits, v):
-    """Whether the bit of vertex v is set."""
+    """Return whether the bit of vertex v is set."""
     return (bits[v >> 6] >> np.uint64(v & 63)) & np.uint64(1) != np.uint64(0)
 
 

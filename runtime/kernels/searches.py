@@ -10,7 +10,9 @@ from vlang.runtime.compile.intrinsics import fetch_add, inner, pointer_u32, poin
 
 @inner
 def exchange(block, base, step, mask):
-    """Exchange the bits of all pairs of words whose numbers differ by `step`, where `mask` is set in the lower one."""
+    """Exchange bits between all pairs of words whose numbers differ by `step`; `mask` selects bits of the word with the
+    lower number.
+    """
     far = np.uint64(step)
     first = 0
     while first < 64:
@@ -56,10 +58,12 @@ def turn(addresses, runs, block, tasks, count, counter):
 
 
 def look(lists, lefts, founds, runs, there, wanted, tasks, count, counter, counts):
-    """Find the vertices that the frontier of each run reaches. A vertex stops at the edge after which no run is left.
+    """Find the vertices that the frontier of each run reaches. The search of a vertex ends when every run has found a
+    neighbour in its frontier.
 
     lists: the addresses of offsets, u64, and neighbours, u32. lefts, founds: for each run, the addresses of the bitmap
-    of vertices not reached, and of the bitmap to write. there: for each vertex, the runs whose frontier it is in.
+    of vertices not reached, and of the bitmap to write. there: for each vertex, the runs whose frontier contains the
+    vertex.
     """
     offsets, targets = pointer_u64(lists, 0), pointer_u32(lists, 1)
     looked = np.int64(0)

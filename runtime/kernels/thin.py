@@ -206,7 +206,7 @@ def thin(table, control):
     """Run supersteps until no vertex is active, or the next superstep has too many vertices or edges, or costs too
     much.
 
-    A superstep that is not run leaves the flags unchanged, so that another way can run it.
+    If a superstep is not run, the flags stay unchanged, so that another way can run the superstep.
     """
     queue, flags = pointer_u32(table, THIN_QUEUE), pointer_u8(table, THIN_FLAGS)
     records = pointer_i64(table, THIN_RECORDS)

@@ -1,6 +1,6 @@
 """Kernels that lay the values of several runs side by side (vlang.runtime.cpu.together).
 
-They are made once for each width of a value, in bits, which takes the place of `u32`.
+The kernels are made once for each width of a value in bits; the width replaces 32 in `u32`.
 """
 
 

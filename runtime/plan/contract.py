@@ -1,4 +1,4 @@
-"""What a program requires of its parameters, its fields and the graph (`require`)."""
+"""The conditions of a program (`require`) on its parameters, its fields and the graph."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class Contract:
     """A `require` of the program.
 
     Attributes:
-        name: the hidden field that marks the vertices where the condition fails; for the kinds "graph" and "later" the
-            name of a scalar; unused for the kind "needs".
-        kind: "graph", "vertex" or "edge" for a condition that is checked before the run; "later" for a condition on
-            values that the run computes; "needs" for required properties of the graph.
+        name: the name of the hidden field that marks the vertices where the condition fails. For the kinds "graph" and
+            "later" the name of a scalar; unused for the kind "needs".
+        kind: "graph", "vertex" or "edge" for a condition that is checked before the run, "later" for a condition on
+            values that the run computes, and "needs" for required properties of the graph.
         domain: for kind "edge", the direction of the edges.
         text: the condition as in the program; for "needs" the properties, separated by spaces.
         line: the line in the program.

@@ -15,8 +15,8 @@ class GpuStage:
         struct: the C++ type of the pass.
         item: bytes of a contribution.
         accumulator: bytes of the accumulators of a vertex.
-        cell: bytes of the accumulators of a vertex in shared memory, into which atomic operations join contributions; 0
-            if no atomic operation joins these contributions.
+        cell: bytes of the accumulators of a vertex in shared memory, if atomic operations join contributions there;
+            otherwise 0.
         cell_reason: why `cell` is 0; "" otherwise.
         native: whether every atomic operation on `cell` is a single instruction, and not a compare-and-swap loop.
         exact: whether the bits of the result are independent of the order of contributions.

@@ -1,4 +1,5 @@
-"""The steps of a plan: passes, graph-level values, loops and other blocks, with the data that each needs to run.
+"""The steps of a plan: passes, graph-level values, loops and other blocks, with the data that the engine needs to run
+each step.
 
 runtime/plan/plan.py explains the slots of arrays.
 """
@@ -58,7 +59,7 @@ class PrioritySpec:
     Attributes:
         log: whether priorities are logarithms of the values.
         columns: the edge columns that contributions use; if empty, all edges have the same weight.
-        low: True if the smallest values come first, False if the largest do.
+        low: True if the smallest values come first, False if the largest values come first.
         field: the name of the field. Other fields that the pass writes do not affect the order.
         packed: whether receiver and column of an edge may be packed into one word (runtime/graph/topology/packed.py).
         refined: whether the width of buckets may change while the loop runs.
@@ -74,7 +75,7 @@ class PrioritySpec:
 
 @dataclass(frozen=True)
 class SumSpec:
-    """How a pass on a CPU pushes sums of changes: into accumulators that are all zero between two supersteps.
+    """The accumulators into which a pass on a CPU pushes sums of changes; they are all zero between two supersteps.
 
     Attributes:
         slot: the accumulators are the arrays `slot`.0, `slot`.1, ...
@@ -107,8 +108,9 @@ class StageSpec:
             must run again itself.
         sole: whether no other pass of the loop writes the fields of this pass.
         gpu: the data for a GPU; None in a plan for the CPU.
-        structures: the scratch structures ("mode32", "median64", "mex", ...) that a worker fills for a vertex, if one
-            worker must process all contributions of a vertex. Then long vertices are tasks of "pull" on a CPU.
+        structures: the scratch structures ("mode32", "median64", "mex", ...) that a worker fills for a vertex. They are
+            needed if one worker must process all contributions of a vertex. In such a pass long vertices are tasks of
+            "pull" on a CPU.
         senders: in a sweep with messages, the level of the senders minus the current level; None if all vertices send.
         notes: the optimisations applied to the pass, as sentences for `explain`.
         ways: name of a way to run the loop on a CPU -> the data of the pass for this way (PushSpec, SumSpec, ...).
@@ -141,12 +143,12 @@ class StageSpec:
 
     @property
     def side(self) -> str | None:
-        """The adjacency direction whose edges the pass reads; None if it reads no edges of the graph."""
+        """The adjacency direction whose edges the pass reads; None if the pass reads no edges of the graph."""
         return None if self.pointer else self.domain
 
     @cached_property
     def pointer(self) -> str:
-        """The field of vertices along which the pass gathers; "" if it does not gather along pointers."""
+        """The field of vertices along which the pass gathers; "" if the pass does not gather along pointers."""
         return pointer_of(self.domain)
 
     def way(self, name: str, kind: type[T]) -> T | None:
@@ -179,7 +181,7 @@ class Fold:
     """The reductions over vertices that one scalar needs.
 
     Attributes:
-        kernel: name of the kernel that computes them.
+        kernel: name of the kernel that computes the reductions.
         arrays: the slots of the arrays that the kernel accesses, with the arrays part:NAME of its partial results.
     """
 
@@ -196,7 +198,7 @@ class ScalarSpec:
         name: the name of the scalar.
         kind: "let", "global", "until", "limit" or "contract".
         index: the argument of the kernel "scalars".
-        fold: the reductions over vertices that the value needs; None if it needs none.
+        fold: the reductions over vertices that the value needs; None if the value needs no reduction.
         sides: further scalars that the kernel stores: both sides of an `until` that compares a reduction with a
             tolerance.
     """
@@ -234,7 +236,8 @@ class LoopSpec:
         limit: the scalar that bounds the number of supersteps; None if there is no bound.
         exact: whether the loop runs exactly `limit` supersteps.
         until: the scalar that ends the loop when it is true; None if there is no such condition.
-        explicit: True if `activate when` decides which vertices are active, False if a change of an applied field does.
+        explicit: True if `activate when` decides which vertices are active, False if a change of an applied field
+            activates a vertex.
         reads_iteration: whether some step reads `iteration`.
         skip: whether passes may skip a vertex if none of its inputs has changed (rule N).
         skip_reason: why `skip` is true or false.

@@ -9,12 +9,12 @@ __all__ = ["TogetherSpec"]
 
 @dataclass(frozen=True)
 class TogetherSpec:
-    """A pass where runs differ only in the values that they read at neighbours.
+    """A pass in which runs differ only in the values that they read at neighbours.
 
     Attributes:
         values: the slots of these values, one per vertex: fields, messages and degrees.
-        same: the slots of graph-level values that contributions read. Runs share a pass only if they have the same
-            values there.
+        same: the slots of graph-level values that contributions read. Runs share a pass only if their values in these
+            slots are equal.
         parts: the slots of the accumulators, which the kernel "summed" reads.
     """
 

@@ -1,4 +1,4 @@
-"""The research options on pages of a frontier, and which loops follow them."""
+"""The research options for pages of a frontier, and the loops that follow these options."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ _DEFAULTS = {"combine": "1", "chooser": "cpu", "page_order": "auto", "loaded": "
 
 
 def page_refusal(plan: Plan, options: Options, chosen: frozenset[str]) -> str:
-    """The reason why no loop of a plan can follow an option on pages, with what to write instead; "" if one can.
+    """The reason why no loop of a plan can follow an option on pages, with advice on what to write instead; "" if a
+    loop can follow the option.
 
     Args:
         plan: the program.
         options: the options of the run.
-        chosen: the names of the options whose values the policy chose; these are never refused.
+        chosen: the names of the options whose values the policy chose; such options are never refused.
     """
     for name, text, reasons in _asked(plan, options):
         if name not in chosen and all(reasons.values()):
@@ -40,8 +41,8 @@ def page_notes(plan: Plan, options: Options) -> Iterator[str]:
 
 
 def _asked(plan: Plan, options: Options) -> Iterator[tuple[str, str, dict[int, str]]]:
-    """Yield each option that differs from its default, its text, and for each loop the reason why it is not followed
-    ("" if it is), by line.
+    """Yield each option that differs from its default, its text, and a dict that maps the line of each loop to the
+    reason why the loop does not follow the option ("" if the loop follows it).
     """
     for name, default in _DEFAULTS.items():
         value = getattr(options, name)
@@ -51,7 +52,7 @@ def _asked(plan: Plan, options: Options) -> Iterator[tuple[str, str, dict[int, s
 
 
 def _reason(loop: LoopSpec, options: Options, name: str) -> str:
-    """The reason why a loop does not follow an option; "" if it does."""
+    """The reason why a loop does not follow an option; "" if the loop follows the option."""
     stage = loop.steps[0] if len(loop.steps) == 1 else None
     gpu = stage.gpu if isinstance(stage, StageSpec) else None
     if gpu is None or not gpu.push:

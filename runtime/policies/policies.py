@@ -83,7 +83,7 @@ def refuse_policy(plan: Plan, options: Options) -> None:
 
 
 def policy_notes(plan: Plan, options: Options) -> tuple[str, ...]:
-    """Sentences on choices that a run follows only in part."""
+    """Sentences about choices of a policy that a run follows only in part."""
     notes = []
     policy = POLICIES.get(options.policy)
     if policy is not None and policy.left_out:

@@ -19,8 +19,8 @@ class Choice:
         option: the name of the option.
         value: its value, as stored in `Options`.
         why: the reason, and the section of the paper.
-        defines: True if another value would make a different system, so that the caller may not choose another value;
-            False if the caller's value replaces the value of the policy.
+        defines: True if another value would make a different system; the caller may then not choose another value.
+            False if a value of the caller replaces the value of the policy.
     """
 
     option: str
@@ -37,7 +37,7 @@ class Policy:
         name: the value of the option `policy`.
         paper: the system, its authors, and the place of its publication.
         choices: the choices for each kind of device that the system has, "cpu" or "gpu".
-        left_out: the parts of the paper that are not built here, one phrase each.
+        left_out: the parts of the paper that this engine does not implement, one phrase each.
         besides: the parts of this engine that are not in the paper but stay in use, one phrase each.
         models: whether the cost models of the paper (`vlang.runtime.policies.cost_models`) are compared with each run.
     """
@@ -55,7 +55,8 @@ class Policy:
 
 
 def joins_only(plan: Plan) -> str:
-    """The reason why a plan cannot run with kernels that only join two contributions at a time; "" if it can."""
+    """The reason why a plan cannot run with kernels that only join two contributions at a time; "" if the plan can run.
+    """
     for stage in plan.stages:
         if stage.structures:
             return f"pass {stage.name} needs all contributions of a vertex at once (rule R), and its kernels join " \

@@ -22,8 +22,8 @@ class EdgeStates(Mapping[str, NDArray[Any]]):
 
     Entry i belongs to the edge `sources[i] -> targets[i]`. The edges are ordered by target, then by source, both as in
     `Result.ids`; parallel edges keep the order of the input. An edge of an undirected graph has two entries, one for
-    each direction, and a self-loop has one. This is the order of `Graph.edges(both=True)` where in-edges were built
-    first.
+    each direction, and a self-loop has one. `Graph.edges(both=True)` has the same order if the adjacency of in-edges
+    was built first.
     """
 
     def __init__(self, ids: VertexIds, offsets: NDArray[np.uint64], others: NDArray[np.uint32],

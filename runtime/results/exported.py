@@ -39,8 +39,8 @@ class Exported(ABC):
             by: the field; by default the first field that is not of type `vertex`. `x.1` is the second component of x.
             kind: "histogram"; "rank", values in decreasing order; "bars", vertices per value; "map", vertices at the
                 coordinates x and y, which are fields or columns of the vertex table; "graph", a drawing of at most 400
-                vertices; or "auto", which chooses "map" if there are coordinates, "graph" for up to 60 vertices, and
-                otherwise a kind that suits the type and the distribution of the values.
+                vertices; or "auto". The kind "auto" chooses "map" if there are coordinates, and "graph" for up to 60
+                vertices. Otherwise "auto" chooses a kind that suits the type and the distribution of the values.
 
         Raises BindError if the kind does not suit the field, VlangError if matplotlib is missing.
         """
@@ -49,7 +49,7 @@ class Exported(ABC):
         return plot_result(cast("Result", self), by, kind)
 
     def _repr_html_(self) -> str:
-        """How the run ended and the first rows, for notebooks."""
+        """Return HTML for notebooks with the end of the run and the first rows."""
         from vlang.runtime.results.html import result_html  # start-up
 
         return result_html(cast("Result", self))

@@ -45,7 +45,7 @@ def _arrow(pa: Any, column: Column) -> Any:
 
 
 def _nulls(column: Column) -> NDArray[np.bool_] | None:
-    """A mask of the values that become null; None if no value does. Infinite floats stay values."""
+    """A mask of the values that become null; None if no value becomes null. Infinite floats stay values."""
     if column.missing is None or column.values.dtype.kind == "f" or not column.missing.any():
         return None
     return column.missing

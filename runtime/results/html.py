@@ -1,4 +1,6 @@
-"""A result as HTML, for notebooks and pages: how the run ended, the first rows, and active vertices as a curve."""
+"""Formats a result as HTML, for notebooks and pages: the end of the run, the first rows, and a curve of active
+vertices.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ _LONGEST = 80  # characters of a cell
 
 
 def result_html(result: Result) -> str:
-    """HTML that shows how the run ended, active vertices as a curve, warnings, globals, and rows of `result.top()`."""
+    """Return HTML with the end of the run, a curve of active vertices, warnings, globals, and rows of `result.top()`.
+    """
     head = f"<b>{escape(result.program)}</b>: {len(result):,} vertices, {result.rounds:,} rounds, " \
            f"{'converged' if result.converged else '<b>not converged</b>'}: {escape(result.reason)}"
     parts = [f"<div>{head}</div>", _run(result)]

@@ -17,12 +17,14 @@ __all__ = ["is_folder", "prepare_folder", "save_part"]
 
 
 def is_folder(path: str) -> bool:
-    """Whether an output is a folder of part files: the name of such an output ends in a slash."""
+    """Return whether an output is a folder of part files: the name of such an output ends in a slash."""
     return path.endswith("/")
 
 
 def prepare_folder(path: str) -> None:
-    """Create the folder of part files. Raises GraphError if the folder already has part files, and DiskError."""
+    """Create the folder of part files. Raises GraphError if the folder already has part files, and DiskError if the
+    folder cannot be created.
+    """
     pyarrow(f"writing {path}")
     folder = Path(path)
     with writing(path, folder):
@@ -38,7 +40,8 @@ def save_part(result: Exported, path: str, part: int, parts: int) -> Path:
     """Write one part of the rows of a result; returns the file.
 
     The parts have about the same number of rows. If the files are read in the order of their names, their rows are in
-    increasing order of the ids. Raises GraphError if pyarrow is not installed, and DiskError.
+    increasing order of the ids. Raises GraphError if pyarrow is not installed, and DiskError if a file cannot be
+    written.
 
     Args:
         result: the whole result.

@@ -19,8 +19,8 @@ def save_report(result: Result, path: str | os.PathLike[str]) -> None:
     """Write a picture of a result atomically.
 
     A .png or .svg has the picture of the first field, or of the rounds if there are no fields. An HTML page has the
-    pictures of the first field and of the rounds, how the run ended, and the first rows. Raises BindError for another
-    suffix, DiskError if the file cannot be written.
+    pictures of the first field and of the rounds, the reason why the run ended, and the first rows. Raises BindError
+    for another suffix, DiskError if the file cannot be written.
     """
     form = check_picture(path)
     shown = [result.plot()] if result.fields else []

@@ -58,7 +58,7 @@ class Result(Exported):
         program: name of the program.
         rounds: the total number of rounds of all loops.
         converged: whether every loop ended by its own condition, and not at a limit of rounds.
-        reason: why the first loop that did not converge ended; if all loops converged, why the last loop ended.
+        reason: why the first loop that did not converge ended; without such a loop, why the last loop ended.
         history: one `Round` per round of a loop.
         seconds: wall-clock time of the run in seconds, without checks and compilation.
         edges: the total number of edges traversed.
@@ -68,26 +68,26 @@ class Result(Exported):
         globals: name -> value of each global.
         device: the device of the run, "cpu" or "gpu:0".
         device_reason: why this device was chosen.
-        placement: for a graph from `Graph.open`, a sentence on where its edges were; else "".
+        placement: for a graph from `Graph.open`, a sentence that says where the edges were during the run; else "".
         read_bytes: bytes of pages that the run read from disk.
         moved: the edges that the run moved, also outside of loops, as a named tuple: bytes_copied, bytes_in_place,
             bytes_from_disk, pages_cached, pages_copied, pages_packed, pages_in_place, pages_from_disk, bytes_between. A
-            `Round` also has these counts, of one round.
+            `Round` has the same counts for one round.
         chaos: with chaos=SEED, a `ChaosReport` of the randomised second run, else None.
-        final: with target=VERTEX, bool[vertices], whether the value of a vertex is final, at least as good as that of
-            the target; else None. Other values are intermediate: `top`, summaries and files omit them.
+        final: with target=VERTEX, bool[vertices]: whether the value of a vertex is final (at least as good as the value
+            of the target); else None. Other values are intermediate: `top`, summaries and files omit them.
         warnings: sentences that say why the result may not be the intended one.
         origin: the run that computed the result; None if no run can resume from it.
         interrupted: with on_interrupt="write", whether an interrupt ended the run. After an interrupt, values are from
             the last superstep before it, and later statements have not run.
         policy: the option `policy` of the run.
         choices: the research options of the run that differ from their defaults, by the policy or the caller, by name.
-        notes: sentences on requests that were not fulfilled: parts of a policy, loops that do not run in place.
-        resumed: a sentence on the checkpoint from which the run continued; "" if the run started from the beginning.
-        remembered: a sentence on earlier results that the graph kept and this run used, outside of `seconds`; else "".
-        together: for a result of `Program.map`, a sentence that says whether runs shared their reads of the edges, or
-            why not. If the runs shared their reads, `seconds` is the time of all runs together. The text is "" for
-            other results.
+        notes: sentences about requests that were not fulfilled: parts of a policy, loops that do not run in place.
+        resumed: a sentence about the checkpoint from which the run continued; "" if the run started from the beginning.
+        remembered: a sentence about earlier results of the graph that this run used, outside of `seconds`; else "".
+        together: for a result of `Program.map`, a sentence that says that runs shared their reads of the edges, or why
+            not. If the runs shared their reads, `seconds` is the time of all runs together. The text is "" for other
+            results.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class Result(Exported):
             ids: the user's ids of the vertices.
             fields: name -> array in the format of the engine: a field of type `vertex` is uint32 with dense numbers,
                 and NONE for `none`. An array with a method `get()` is in device memory; `get()` copies it to the host.
-            smallest_first: fields such as distances, of which `top` lists the smallest values first.
+            smallest_first: the fields, such as distances, whose smallest values come first in `top`.
             origin: the run; None if no run can resume from this result.
             names: the names of categories; `fields` has the index of a category in this sequence.
         """
@@ -199,7 +199,7 @@ class Result(Exported):
 
     @property
     def _rows(self) -> int:
-        """The number of vertices in `top` and in files: all vertices, or only those with final values."""
+        """The number of vertices in `top` and in files: all vertices, or only the vertices with final values."""
         return len(self) if self._listed is None else len(self._listed)
 
     def __len__(self) -> int:
@@ -315,7 +315,7 @@ class Result(Exported):
         return summary_of(self)
 
     def summary(self) -> str:
-        """A few lines of text: how the run ended, and the range of each field."""
+        """Return a few lines of text: the reason why the run ended, and the range of each field."""
         return summary_text(self, map(self._describe, self._raw))
 
     def __repr__(self) -> str:
@@ -348,7 +348,7 @@ class Result(Exported):
         return self._shown[name]
 
     def _renamed(self, name: str) -> bool:
-        """Whether users see other values of a field than the engine."""
+        """Return whether users see other values of a field than the engine."""
         return self.types.get(name) in ("vertex", "category", *UNITS)
 
     def stored(self, name: str) -> NDArray[Any]:

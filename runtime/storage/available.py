@@ -49,7 +49,8 @@ def most_bytes(root: Path = Path("/")) -> int | None:
 def available_bytes(root: Path = Path("/")) -> int | None:
     """Bytes that this process may take: the minimum over the machine and its control groups; None if unknown.
 
-    Page cache that can be dropped counts as free. `root` is the folder in which /proc and /sys are mounted.
+    Memory of the page cache that the system can drop counts as free. `root` is the folder in which /proc and /sys are
+    mounted.
     """
     found = [*_machine(root), *_groups(root)]
     return max(0, min(found)) if found else None

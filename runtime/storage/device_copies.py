@@ -1,4 +1,4 @@
-"""A graph's record of its parts that devices of this process keep between runs.
+"""Records, for a graph, the parts of the graph that devices of this process keep between runs.
 
 Devices own the memory (`vlang.runtime.gpu.device.shelf`). The `DeviceCopies` of a graph has a number, under which
 devices keep the arrays of the graph. When the last graph with the same `DeviceCopies` is freed, the devices free the

@@ -1,6 +1,6 @@
 """The ledger of host memory: a count of the bytes of all large arrays, and the limit that the user has set.
 
-A budget limits the anonymous and shared memory of a process: reading, building, converting and running together take
+A budget limits the anonymous and shared memory of a process. Reading, building, converting and running together take
 less than the budget plus 64 MB. The 64 MB are reserved for the interpreter, LLVM and the stacks of threads.
 Under a budget every large array is counted where NumPy allocates it (`vlang.runtime.storage.counted`). Without a budget
 the modules `memory` and `passing` map memory themselves; under a budget they use NumPy's allocator. An allocation that
@@ -79,8 +79,8 @@ class Ledger:
             "page files are streamed: vlang convert GRAPH OUT.vg")
 
     def given_back(self, nbytes: int) -> None:
-        """Record that the caller has freed memory that counts towards the budgets in force, but was never allocated
-        under one (`held` in `budget`).
+        """Record that the caller has freed memory that counts towards the budgets in force, but was allocated before
+        the budget began (`held` in `budget`).
         """
         with self._lock:
             if self._limits:

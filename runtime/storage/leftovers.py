@@ -1,7 +1,7 @@
 """Temporary files of atomic writes; the temporary files of killed processes are removed by a later process.
 
 The name of a temporary file is `.NAME.vlang-` and 16 hexadecimal digits, and its writer holds an exclusive `flock` on
-it. Therefore a file that has the name of a temporary file and no lock was left by a killed process.
+it. Therefore an unlocked file with the name of a temporary file was left by a killed process.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _ours(status: os.stat_result) -> bool:
 
 
 def _is(path: Path, status: os.stat_result) -> bool:
-    """Whether a path still names the file that `status` was read from."""
+    """Return whether a path still names the file that `status` was read from."""
     try:
         now = os.lstat(path)
     except OSError:

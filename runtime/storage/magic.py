@@ -14,7 +14,7 @@ MAGIC = b"\x89vlang\r\n"
 
 
 def is_page_file(path: str | os.PathLike[str]) -> bool:
-    """Whether `path` is a regular file that begins like a page file.
+    """Return whether `path` is a regular file that begins like a page file.
 
     A pipe is not opened, because it can be read only once.
     """

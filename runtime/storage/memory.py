@@ -146,7 +146,8 @@ class Memory:
         return array
 
     def expects(self, nbytes: int) -> bool:
-        """Whether an array of `nbytes` bytes would be the first on a block of its size that the pool could keep."""
+        """Return whether the pool has not yet made a block for arrays of `nbytes` bytes, and could keep such a block.
+        """
         return ledger.limit is None and nbytes >= _LEAST and (size := _rounded(nbytes)) not in self._requested \
             and size <= self._most // 2
 

@@ -86,7 +86,8 @@ class PendingFile:
     def __init__(self, folder: Path, name: str) -> None:
         """Create the file, with the permissions of the file `name` in the folder if that file exists.
 
-        Raises OSError, also if the existing file is read-only or is not a regular file: a rename would replace it.
+        Raises OSError, even if only the existing file is read-only or is not a regular file, because a rename would
+        replace this file.
         """
         from vlang.runtime.storage.leftovers import new_temporary  # start-up
 
@@ -135,7 +136,9 @@ class PendingFile:
                 data, offset = data[count:], offset + count
 
     def _opened_direct(self) -> int:
-        """Open the file once more for direct writes; returns the descriptor of `file` if these are not supported."""
+        """Open the file once more for direct writes; returns the descriptor of `file` if direct writes are not
+        supported.
+        """
         try:
             return os.open(self._temporary, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_DIRECT", 0))
         except OSError as error:
@@ -178,8 +181,8 @@ class PendingFile:
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Raise a DiskError if `path` cannot be written, so that the error comes before a long run and not after it.
 
-    A file without a name is created in the folder of `path` and removed: systems such as /proc refuse new files
-    although the permissions of the folder allow them.
+    A file without a name is created in the folder of `path` and removed: file systems such as /proc refuse new files
+    although the permissions of the folder allow new files.
     """
     import tempfile  # start-up
 

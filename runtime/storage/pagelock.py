@@ -46,7 +46,9 @@ class PageLocks:
         self._mutex = threading.Lock()
 
     def register(self, array: NDArray[Any]) -> int:
-        """Lock an array, or reuse a lock that covers it; returns its device address, or 0 if it cannot be locked."""
+        """Lock an array, or reuse a lock that covers the array; returns the device address of the array, or 0 if the
+        array cannot be locked.
+        """
         start, nbytes = address_of(array), array.nbytes
         if not nbytes:
             return 0
@@ -81,11 +83,11 @@ class PageLocks:
                 self._unlock(found)
 
     def covers(self, array: NDArray[Any]) -> bool:
-        """Whether the whole array is locked."""
+        """Return whether the whole array is locked."""
         return self._covering(address_of(array), array.nbytes) is not None
 
     def touches(self, array: NDArray[Any]) -> bool:
-        """Whether any part of an array is locked."""
+        """Return whether any part of an array is locked."""
         start, end = address_of(array), address_of(array) + array.nbytes
         sizes = [*((at, r.nbytes) for at, r in list(self._ranges.items())), *list(self._results.items())]
         return any(at < end and start < at + nbytes for at, nbytes in sizes)

@@ -19,8 +19,8 @@ _HUGE = 1 << 22  # bytes of the smallest array for which huge pages are requeste
 def passing(count: int, dtype: DTypeLike) -> NDArray[Any]:
     """An array of `count` zeros, whose memory is returned to the system as soon as the array is freed.
 
-    The C library keeps freed blocks of up to 32 MB, and often the next request fits none of them. Therefore ordinary
-    arrays count towards the memory of a process long after they were freed. Raises MemoryError.
+    The C library keeps freed blocks of up to 32 MB, and often the next request fits none of these blocks. Therefore
+    ordinary arrays count towards the memory of a process long after they were freed. Raises MemoryError.
     """
     if ledger.limit is not None:
         return np.zeros(count, dtype)  # counted under the budget, and also returned to the system at once

@@ -77,7 +77,8 @@ def memory_named(what: str) -> _MemoryNamed:
 class _MemoryNamed:
     """The context of `memory_named`.
 
-    It is a class because every call of a program enters it twice, and a generator takes three times as long.
+    The context is a class because every call of a program enters the context twice, and a generator takes three times
+    as long.
     """
 
     __slots__ = ("_what",)

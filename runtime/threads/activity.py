@@ -1,4 +1,4 @@
-"""Reports to listeners what a process does: steps and their progress, supersteps, and spans of time.
+"""Reports the activity of a process to listeners: steps and their progress, supersteps, and spans of time.
 
 Readers, compilers, machines and the engine report here. A listener shows the reports as progress
 (`vlang.api.running.progress`) or writes them to a file (`vlang.runtime.engine.recorder`). Without a listener, a report
@@ -66,7 +66,8 @@ class Listener(Protocol):
         """A span of time has ended.
 
         Args:
-            kind: "step", "pass", "kernel", "read" of a page from disk, or "copy" of a page to a GPU.
+            kind: "step", "pass", "kernel", "read" of a page from disk, "check" of this page, or "copy" of a page to a
+                GPU.
             name: the name of the step, pass, kernel or page.
             begin: when the span began.
             seconds: how long it took. Work that is only queued on a GPU has the detail `queued`.

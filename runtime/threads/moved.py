@@ -1,4 +1,4 @@
-"""Counts of what a run moved: edges in bytes and in pages, and the bytes of vertex values between devices."""
+"""Counts of the data that a run moved: edges in bytes and in pages, and vertex values between devices in bytes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ class Moved(NamedTuple):
         bytes_copied: bytes copied to a device: whole pages, rows that the CPU gathered, and edges that stay on the
             device.
         bytes_in_place: bytes of the rows that kernels read directly from host memory. For a launch of many supersteps,
-            this is an estimate: the share of rows outside of the cached pages, if rows are spread evenly over pages.
+            the number is an estimate: rows are assumed to be spread evenly over pages, and rows of cached pages are not
+            counted.
         bytes_from_disk: bytes read from disk.
         pages_cached: pages found in the cache: on a device for runs on a GPU, otherwise in memory.
         pages_copied: pages copied to a device whole.
         pages_packed: pages whose active rows the CPU gathered.
-        pages_in_place: pages whose rows kernels read from host memory; a launch of many supersteps counts none.
+        pages_in_place: pages whose rows kernels read from host memory; a launch of many supersteps adds 0.
         pages_from_disk: pages read from disk.
         bytes_between: bytes of vertex values copied between devices.
     """

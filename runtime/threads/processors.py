@@ -18,8 +18,9 @@ VARIABLE = "VLANG_THREADS"
 def available_threads() -> int:
     """The number of threads of a run for which the caller gives no number.
 
-    The number is `VLANG_THREADS` if that is set. Otherwise it is the number of processors in the affinity mask of the
-    process, limited by the quota of its cgroup. Raises BindError if the variable is not a whole number from 1 to 65535.
+    The number is `VLANG_THREADS` if this variable is set. Otherwise it is the number of processors in the affinity mask
+    of the process, limited by the quota of its cgroup. Raises BindError if the variable is not a whole number from 1 to
+    65535.
     """
     chosen = os.environ.get(VARIABLE, "").strip()
     if chosen:

@@ -50,11 +50,11 @@ class Task(Generic[_T]):
 
     @property
     def ended(self) -> bool:
-        """Whether the function has returned, or was never started."""
+        """Return whether the function has returned, or was never started."""
         return not self.begun or self._over
 
     def wait(self) -> None:
-        """Wait until the function has returned; returns at once if it was never started."""
+        """Wait until the function has returned; returns at once if the function was never started."""
         while not self.ended:
             # The lock is released when the function returns. The timeout is for interrupts: libraries such as polars
             # install a SIGINT handler after which the system restarts the wait, and Python can raise no

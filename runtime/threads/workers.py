@@ -18,7 +18,9 @@ GRAIN = 1 << 15
 
 
 def cut(total: int, parts: int) -> list[tuple[int, int]]:
-    """Cut 0..total-1 into at most `parts` ranges (first, end) of about equal length, none much shorter than GRAIN."""
+    """Cut 0..total-1 into at most `parts` ranges (first, end) of about equal length, each of which has about GRAIN
+    elements or more.
+    """
     parts = max(1, min(parts, total // GRAIN))
     return [(total * i // parts, total * (i + 1) // parts) for i in range(parts)] if total else []
 

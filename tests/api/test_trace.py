@@ -24,7 +24,7 @@ _FIELDS: dict[str, dict[str, type | tuple[type, ...]]] = {
     "C": {"name": str, "pid": int, "ts": (int, float), "args": dict},
     "M": {"name": str, "pid": int, "tid": int, "ts": (int, float), "args": dict},
 }
-_KINDS = {"step", "superstep", "pass", "kernel", "read", "copy"}
+_KINDS = {"step", "superstep", "pass", "kernel", "read", "check", "copy"}
 
 
 def checked(trace: dict[str, Any]) -> list[dict[str, Any]]:

@@ -125,6 +125,7 @@ INSIDE_KINDS: Kinds = {
     17: ("division by zero", 14, "sum(wide"), 18: ("division by zero", 15, "w.x / zero"),
     19: ("division by zero", 16, "1 / (zero"), 20: ("infinite", 17, "wide * count"), 21: None,
 }
+BOTH = ref_graph(4, [(1, 2), (2, 3), (3, 1), (1, 1)], False)
 CLIQUE = ref_graph(5, [(a, b) for a in range(5) for b in range(a)])
 
 
@@ -139,7 +140,32 @@ def _some(text: str, kinds: Kinds, lines: Sequence[int]) -> tuple[str, Kinds]:
     return kept, {at: kind for at, kind in kinds.items() if kind is None or kind[1] not in left}
 
 
-KINDS_OF = dict([(FLOATS, FLOAT_KINDS), (WHOLE, WHOLE_KINDS), _some(INSIDE, INSIDE_KINDS, [5, 8, 11, 12, 13, 15])])
+EDGES = """program edges(nr: int, zero: int = 0, big: int = 2000000000, wide: float = 3e38)
+edge weight: float = 1
+edge state far: int = big + (big if nr == 1 else indegree)
+edge state part: i16 = 5
+edge state flow: float = 1.0
+vertex x: int = 1
+repeat 2 times:
+    apply far = big + u.x * (big if nr == 2 else 0) for u -> self if nr != 3 or 7 // zero > 1
+    apply far += big + big if nr == 4 else 0 for u -> self
+    apply far += 2 * far if nr == 5 else 0 for u -> self if u != self
+    apply flow = flow * wide * (9 + reverse(flow)) for u -> self if nr == 6
+    apply flow = 0.0 / (part - part) for u -> self if nr == 7 and u.x / zero > 1
+    apply part = i16(big) for u -> self if nr == 8
+    apply flow *= wide if nr == 9 else 1 for u -> self
+    gather m = sum(far if nr == 11 else 1 for u -> self)
+    apply x = m
+    apply flow = 1 / (x - x) for u -> self if nr == 12 and x > 0
+"""
+EDGE_KINDS: Kinds = {
+    1: ("infinite", 3, "big + (big"), 2: ("infinite", 8, "big + u.x"), 3: ("division by zero", 8, "7 // zero"),
+    4: ("infinite", 9, "big + big"), 5: ("infinite", 10, "2 * far"), 6: ("infinite", 11, "flow * wide"),
+    7: ("division by zero", 12, "u.x / zero"), 8: ("infinite", 13, "i16(big)"), 9: ("infinite", 14, "apply flow *="),
+    10: None, 11: ("infinite", 15, "sum(far"), 12: ("division by zero", 17, "1 / (x - x)"),
+}
+KINDS_OF = dict([(FLOATS, FLOAT_KINDS), (WHOLE, WHOLE_KINDS), (EDGES, EDGE_KINDS),
+                 _some(INSIDE, INSIDE_KINDS, [5, 8, 11, 12, 13, 15])])
 STAR = ref_graph(4, [(1, 2), (2, 3), (3, 2), (3, 1), (1, 1)])
 
 
@@ -173,7 +199,7 @@ def _same(got: TrapError | None, want: Failed | None) -> bool:
 @pytest.mark.parametrize("text", KINDS_OF, ids=lambda text: text.split("(")[0][8:])
 def test_each_operation(text: str) -> None:
     for at, want in KINDS_OF[text].items():
-        run = Fuzzed(text, CLIQUE if "common(" in text else STAR, {"nr": at}, {})
+        run = Fuzzed(text, CLIQUE if "common(" in text else BOTH if "reverse(" in text else STAR, {"nr": at}, {})
         got = _engine(_program(text), run, threads=1 + at % 3)
         assert _same(got, _interpreter(_program(text), run)), (at, got, _interpreter(_program(text), run))
         if want is None:
@@ -236,6 +262,13 @@ def test_results_are_those_of_an_ordinary_run() -> None:
     karate = Graph.read("karate")
     program = vlang.load("pagerank")
     assert program(karate, trap=True)["rank"].tobytes() == program(karate)["rank"].tobytes()
+
+
+def test_an_edge_without_an_opposite_edge_is_one_message() -> None:
+    program = vlang.compile("program p\nedge state f: int = 1\nvertex x: int = 0\n"
+                            "gather s = sum(reverse(f) for u -> self)\napply x = s\n")
+    with pytest.raises(vlang.GraphError, match="line 4: `reverse\\(f\\)` needs the opposite edge of every edge"):
+        program(to_graph(STAR), trap=True)
 
 
 def test_an_order_of_its_own() -> None:

@@ -86,11 +86,18 @@ def examples(least: int) -> int:
     return max(least, int(os.environ.get("VLANG_FUZZ", "0")) // 10)
 
 
-def drawn(seed: int, count: int) -> list[Generated]:
-    """Return `count` programs, whose kinds alternate. The same seed gives the same programs."""
+def drawn(seed: int, count: int, states: bool = False) -> list[Generated]:
+    """Return `count` programs, whose kinds alternate. The same seed gives the same programs.
+
+    Args:
+        seed: The seed.
+        count: The number of programs.
+        states: Whether all programs have edge states.
+    """
     found: list[list[Generated]] = []
-    for number, kind in enumerate(_KINDS):
-        found.append(_drawn(kind(), 1000 * seed + number, -(-count // len(_KINDS))))
+    kinds = (edge_state_programs,) if states else _KINDS
+    for number, kind in enumerate(kinds):
+        found.append(_drawn(kind(), 1000 * seed + number, -(-count // len(kinds))))
     return list(itertools.chain.from_iterable(zip(*found, strict=True)))[:count]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, fields
@@ -89,7 +89,7 @@ class MemoryStore:
         used = sum(_stored(array) for array in self._arrays(kind, page).values())
         return max(1, -(-used // PAGE)) * PAGE
 
-    def read(self, kind: str, page: int, buffer: NDArray[np.uint8]) -> tuple[Views, int]:
+    def read(self, kind: str, page: int, buffer: NDArray[np.uint8]) -> tuple[Callable[[], Views], int]:
         """Copy a page into the buffer, after a random delay of up to `late` seconds."""
         assert buffer.ctypes.data % PAGE == 0
         assert len(buffer) == self.nbytes(kind, page)
@@ -106,7 +106,8 @@ class MemoryStore:
             found[name] = buffer[at : at + array.nbytes].view(array.dtype)
             found[name][:] = array
             at += _stored(array)
-        return Views(found.pop(" offsets"), found.pop(" targets"), found), len(buffer)
+        views = Views(found.pop(" offsets"), found.pop(" targets"), found)
+        return lambda: views, len(buffer)
 
     def spare(self, kind: str) -> int:
         """Return the bytes of memory that reads need in addition to the buffer."""

@@ -150,11 +150,11 @@ def test_threads_end_with_the_ring() -> None:
     largest, before = max(sizes(made)), threading.active_count()
     ring = Ring(made, largest, 4 * largest)
     sweep(ring, made)
-    threads = ring._threads
-    assert len(threads) == 2
+    threads, checkers = ring._threads, ring._checkers
+    assert len(threads) == len(checkers) == 2
     del ring
     gc.collect()
-    for thread in threads:
+    for thread in (*threads, *checkers):
         thread.wait()
     assert threading.active_count() == before
 

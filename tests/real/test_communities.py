@@ -1,9 +1,9 @@
 """Louvain levels and trusses of the real graphs. On the same graphs, the modularity is compared with the modularity
-that igraph finds, and the trusses are compared with the trusses of NetworkX.
+that igraph and NetworkX find, and the trusses are compared with the trusses of NetworkX.
 
-The figures are means of `community_multilevel` of igraph 1.0.0 for three seeds, on undirected graphs without weights,
-self-loops and parallel edges. In vlang and in igraph, the modularity varies by up to 2.6 % between seeds, so that means
-of three seeds are compared.
+The figures are means of `community_multilevel` of igraph 1.0.0 for three seeds, and one run of `louvain_communities` of
+NetworkX 3.6.1, on undirected graphs without weights, self-loops and parallel edges. In vlang and in igraph, the
+modularity varies by up to 2.6 % between seeds, so that means of three seeds are compared.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ OF_IGRAPH = {
     "rome99": 0.9112, "ca-GrQc": 0.8619, "wiki-Vote": 0.4220, "email-Enron": 0.6159, "soc-Slashdot0902": 0.3465,
     "USA-road-d.NY": 0.98744,
 }
+OF_NETWORKX = {"rome99": 0.9098, "ca-GrQc": 0.8625, "wiki-Vote": 0.4250, "email-Enron": 0.6041, "USA-road-d.NY": 0.9875}
 QUICK = ("rome99", "ca-GrQc")  # the others in nightly runs
 
 
 @pytest.mark.parametrize("name", OF_IGRAPH)
-def test_modularity_is_that_of_igraph(name: str) -> None:
+def test_modularity_is_that_of_igraph_and_networkx(name: str) -> None:
     if name not in QUICK and not EXHAUSTIVE:
         pytest.skip("takes seconds to minutes: VLANG_EXHAUSTIVE=1 runs it")
     path, _ = files(name)
@@ -37,7 +38,8 @@ def test_modularity_is_that_of_igraph(name: str) -> None:
     edges = read.edges()
     graph = Graph.from_edges(edges.src, edges.dst, vertices=read.n, directed=False)
     found = float(np.mean([LOUVAIN(graph, seed)[1] for seed in (1, 2, 3)]))
-    assert found > 0.99 * OF_IGRAPH[name], (found, OF_IGRAPH[name])
+    other = max(OF_IGRAPH[name], OF_NETWORKX.get(name, 0.0))
+    assert found > 0.99 * other, (found, other)
 
 
 def test_trusses_are_those_of_networkx() -> None:

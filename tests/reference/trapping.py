@@ -23,7 +23,7 @@ from tests.reference.grouped import Groups, groups_of, of_groups, weighted_mode
 from tests.reference.interpreter import _Machine
 from tests.reference.outcome import Outcome
 from tests.reference.reductions import put, reduce_groups, with_default
-from tests.reference.state import Binding, Env, Frame, Rows, Store, read
+from tests.reference.state import Binding, Column, Env, Frame, Rows, Store, read
 from tests.reference.trap_rules import failures_of, infinite, operand_of
 from tests.reference.values import (
     Array,
@@ -256,7 +256,9 @@ class _Watcher(Evaluator):
             with self._computing("wrap"):
                 return self.eval(expr.args[0], rows, env)
         bound = name not in self.functions and name not in self.reductions and name in env  # an edge field
-        if name in ("old", "change", "changed", "edges") or bound:
+        first = expr.args[0] if expr.args else None
+        of_state = name == "reverse" and isinstance(first, t.Name) and isinstance(env.get(first.name), Column)
+        if name in ("old", "change", "changed", "edges") or bound or of_state:
             return super()._call(expr, rows, env)
         if name in self.functions:
             return self._substituted(self.functions[name], expr, rows, env)
@@ -326,7 +328,9 @@ class _Watcher(Evaluator):
     def _between(self, expr: t.Call, rows: Rows, env: Env) -> Value:
         value = super()._between(expr, rows, env)
         kind = item(value.type)
-        if expr.name != "edges":  # the terms are finite, or trap mode refuses the run
+        column = env.get(expr.name)
+        of_state = isinstance(column, Column) and column.rows is not None  # one value, and not a sum
+        if expr.name != "edges" and not of_state:  # the terms are finite, or trap mode refuses the run
             raw = definite(value, self.precision).raw
             fails = infinite(raw, kind) if kind.kind != "uint" else np.asarray(raw == kind.highest)
             self._somewhere(expr.span, "infinite", fails, value.type)
@@ -652,6 +656,35 @@ class _Checking(_Machine):
             self.watcher.at(self.all)
             self.watcher.stored(statement.init.span, value, type_)
         super()._field(statement, env)
+
+    def _edge_state(self, statement: t.EdgeState, env: Env) -> None:
+        if self.watcher.on and statement.init is not None:
+            rows = Rows(self.graph.m, self.graph.dst, {}, np.arange(self.graph.m))
+            self.watcher.eval(statement.init, rows, env)
+        with self._unwatched():
+            super()._edge_state(statement, env)
+
+    def _apply_edges(self, statement: t.Apply, domain: t.Domain, selected: Array, env: Env) -> None:
+        """Evaluate the values of all edges as one expression, and then execute the write without tests."""
+        name = t.Name(statement.span, statement.target.names[0])
+        value = statement.value
+        if statement.op != "=":
+            value = t.Binary(statement.span, statement.op[:-1], name, value)
+        if statement.cond is not None:
+            value = t.Conditional(statement.value.span, value, statement.cond, name)
+        at = np.flatnonzero(np.isin(self.graph.dst, selected))
+        rows = Rows(len(at), self.graph.dst[at], {domain.name: self.graph.src[at]}, at)
+        self.watcher.eval(value, rows, env)
+        with self._unwatched():
+            super()._apply_edges(statement, domain, selected, env)
+
+    @contextmanager
+    def _unwatched(self) -> Iterator[None]:
+        on, self.watcher.on = self.watcher.on, False
+        try:
+            yield
+        finally:
+            self.watcher.on = on
 
     def _apply(self, statement: t.Apply, selected: Array, env: Env) -> None:
         """Execute a write as `_Machine._apply` does. An update such as `+=` is also an operation that may fail."""

@@ -16,7 +16,7 @@ from vlang.check.sizes import too_deep
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
 from vlang.check.tables.scope import Sight, Value, joined
-from vlang.check.tables.typing import a, comparable, concrete, item, misfit, numeric, spoken, unified
+from vlang.check.tables.typing import a, comparable, concrete, item, misfit, numeric, parts_that_fit, spoken, unified
 from vlang.check.vectors import component, product, vector_literal
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
@@ -129,6 +129,11 @@ class Expressions:
             elif source == VERTEX and target_item.numeric:
                 help_, other = "a vertex is a name, not a number", True
         write, declared = "", declares.type if declares is not None else None
+        parts = parts_that_fit(source, target) if isinstance(node, t.Name) else []
+        if len(parts) == 1:
+            self.run.report(Code.WRONG_TYPE, f"{what} needs {a(target)}", part.span, reason,
+                            help="one part of the tuple has this type:", write=f"{self.run.text(node)}[{parts[0]}]")
+            return False
         if other and part is node and isinstance(source, Scalar) and declares is not None and declared is not None:
             help_ = f"{help_}; {'' if source == VERTEX else 'or '}declare the type of the value:"
             write = rewrite.edited(self.run.file.text, declares.span, [(declared.span, spoken(source))])
@@ -257,7 +262,7 @@ class Expressions:
         return joined(BOOL if good and known else None, left, right)
 
     def _binary(self, node: t.Binary, at: Sight) -> Value:
-        if node.op == "@" and foreign_product(self.run, node, at):
+        if node.op in ("@", "*") and foreign_product(self.run, node, at):
             return Value(None)
         left, right = self.value(node.left, at), self.value(node.right, at)
         if left.type is None or right.type is None:

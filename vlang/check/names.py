@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vlang.check.edge_states import read_state
-from vlang.check.foreign.foreign_names import foreign_name
+from vlang.check.foreign.foreign_names import COLUMNS, foreign_name, undeclared_column
 from vlang.check.reductions.over_groups import compared_with_own
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
@@ -240,6 +240,9 @@ def unknown(run: Run, node: t.Expr, name: str, span: t.Span, at: Sight) -> Value
     whole = isinstance(at.item, t.Contract) and at.item.cond.span == span
     close = nearest(name, {s.name for s in at.scope.visible()} | set(run.builtins) | VALUES | run.broken
                     | (set(NEEDS) if whole else set()))
+    if close is None and at.inside == "edges" and name in COLUMNS:
+        undeclared_column(run, name, span)
+        return Value(None)
     run.report(Code.UNKNOWN_NAME, f"unknown name `{name}`", span, f"did you mean `{close}`?" if close else "",
                write=close or ())
     return Value(None)

@@ -29,7 +29,8 @@ _TOKEN = re.compile(
     r"|(?P<number>0[xX][0-9a-fA-F]+|(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)(?:[eE][+-]?[0-9]+)?)"
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
     r'|(?P<text>"[^"\n]*")'
-    r"|(?P<op>\*\*|//|->|--|==|!=|<=|>=|<<|>>|[-+*|&^]=|[-+*/%<>=&|^()\[\],.:])|(?P<bad>.)", re.DOTALL)
+    r"|(?P<op>\*\*|//|->|--|==|!=|<=|>=|<<|>>|[-+*|&^]=|[-+*/%<>=&|^()\[\],.:]|(?<=[\w)\]] )@(?= ))|(?P<bad>.)",
+    re.DOTALL)
 # Matches a line that must begin a new statement. A bracket that is still open above it was never closed.
 _NEW_STATEMENT = re.compile(
     r"[ \t]*(?:(?:gather|apply|let|where|repeat|sweep|activate|require|global|fn|reduction|program"
@@ -150,12 +151,16 @@ class Scan:
 Known = Callable[[Scan, Line], bool]
 """Reports a line with a character that the language does not have, and returns whether it knows the line."""
 
+Blocks = Callable[[Scan], None]
+"""Reports lines of another language that are translated together, and marks them as bad."""
 
-def scan(text: str, known: Known = lambda scan, line: False) -> Scan:
+
+def scan(text: str, known: Known = lambda scan, line: False, blocks: Blocks = lambda scan: None) -> Scan:
     """Split a text into logical lines with their depths, and collect problems of characters, brackets and layout."""
     result = Scan(Source(text), known)
     for line in _logical_lines(text, result):
         result.lines.append(line)
+    blocks(result)
     _layout(result)
     return result
 

@@ -76,7 +76,8 @@ def actors_of(where: str, gpus: int, module: str) -> Actors:
 
     The actors are objects of the class `RankActor` in `module`.
 
-    Raises ClusterError if Ray is missing or the cluster has too few processors, and BindError.
+    Raises BindError for an option that cannot be used, and ClusterError if Ray is missing or the cluster has too few
+    processors.
     """
     if _KEPT and (_KEPT[0].where, _KEPT[0].gpus) == (where, gpus) and _KEPT[0].ray.is_initialized():
         return _KEPT[0]

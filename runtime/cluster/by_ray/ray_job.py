@@ -30,7 +30,7 @@ def ran_by_ray(form: Form, options: Options, module: str) -> Form:
 
     `module` has the class `RankActor`, whose objects are the ranks.
 
-    Raises the error of the rank that failed, ClusterError if a rank was lost, and BindError.
+    Raises the error of the rank that failed, ClusterError if a rank was lost, and BindError for wrong options.
     """
     with _BUSY:
         actors = actors_of(str(options.cluster), int(options.device != "cpu"), module)

@@ -16,9 +16,10 @@ __all__ = ["DirectExchange"]
 class DirectExchange:
     """The exchange of one rank, in the form that `vlang.runtime.gpus.mirrors.Mirrors` calls.
 
-    A kernel packs the values that another rank mirrors, changed or not. NCCL copies them to the mirrors, which are
-    consecutive for each owner. Before that, the ranks meet in an empty exchange of their transport: ranks at different
-    places, or a rank that has failed, give an error there, whereas NCCL would wait without end.
+    A kernel packs all values that another rank mirrors, including unchanged values. NCCL copies them to the mirrors,
+    which are consecutive for each owner. Before each use of NCCL, the ranks run an empty exchange of their transport.
+    This exchange fails with an error if a rank has failed or ranks are at different places in the run; NCCL alone would
+    wait for ever.
 
     Args:
         part: the machine of the rank, with the boxes and kernels of `SubsetExchange`.

@@ -1,4 +1,4 @@
-"""NCCL, by which GPUs of one or several hosts send each other values without memory of the hosts, called by ctypes.
+"""Calls NCCL by ctypes: the GPUs of one or several hosts send values to each other without copies in host memory.
 
 NCCL comes with PyTorch and with the wheels nvidia-nccl-cu12 and nvidia-nccl-cu13.
 """

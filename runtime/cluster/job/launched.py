@@ -22,7 +22,7 @@ def launched_ranks() -> int:
 
 
 def restarted() -> bool:
-    """Whether vlang started the job of this process, and restarts it if a rank is killed."""
+    """Return whether vlang started the job of this process, and restarts it if a rank is killed."""
     return ENDED in os.environ
 
 

@@ -25,7 +25,7 @@ class RayAddress:
 
 
 def is_ray(cluster: object) -> bool:
-    """Whether the option `cluster` requests Ray."""
+    """Return whether the option `cluster` requests Ray."""
     return isinstance(cluster, str) and cluster.startswith("ray")
 
 

@@ -66,8 +66,9 @@ def run_job(
 ) -> Ended:
     """Run a job until it ends, and restart it if it fails and no rank has called `note_end`.
 
-    A job ends in this way if a rank is killed. SIGINT and SIGTERM to this process are passed on to the job, and the job
-    is then not restarted. If this process is killed, the system ends mpiexec, and mpiexec ends the ranks.
+    If a rank is killed, the job fails without a call of `note_end`. SIGINT and SIGTERM to this process are passed on to
+    the job, and the job is then not restarted. If this process is killed, the system ends mpiexec, and mpiexec ends the
+    ranks.
 
     Args:
         command, environ: as returned by `job_of`.

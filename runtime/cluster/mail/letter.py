@@ -27,7 +27,7 @@ class Letter:
     """A message, or one of several parts of a message.
 
     Attributes:
-        attempt: the number of the job's start, because messages from earlier starts are dropped.
+        attempt: how often the job was started before; receivers drop messages of earlier attempts.
         call: the number of the exchange.
         sender: the rank that sends.
         part, parts: the number of this part from 0, and the number of all parts.

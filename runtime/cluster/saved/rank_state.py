@@ -96,7 +96,7 @@ class RankState:
 
         `windows` is None, because a rank keeps all arrays in memory.
 
-        Raises Damaged on all ranks if a file is damaged, and OSError.
+        Raises Damaged on all ranks if a file is damaged, and OSError if a file cannot be read.
         """
         found, problem = {}, ""
         try:

@@ -149,7 +149,7 @@ def _joined(transport: Transport, spec: str, reading: Reading, part: _Part, thre
 
 
 def _intact(transport: Transport, share: SavedShare) -> bool:
-    """Whether the shares of all ranks have the checksums that the file lists."""
+    """Return whether the shares of all ranks have the checksums that the file lists."""
     mine = json.dumps([[one.sum, one.length, one.whole] for one in share.checks])
     every = [json.loads(text) for text in texts(transport, mine, "the checksums of shares")]
     return all(fits([Checked(*one) for one in parts]) for parts in zip(*every))
@@ -189,7 +189,7 @@ def _stored(
 
 
 def _undirected(transport: Transport, read: Scanned) -> tuple[bool, Scanned, str]:
-    """Whether the edges are directed, the edges to keep, and a clause for the notes (see `as_undirected`)."""
+    """Return whether the edges are directed, the edges to keep, and a clause for the notes (see `as_undirected`)."""
     pairs, values = imbalance(read)
     links = int((read.source != read.target).sum())
     halves = [pairs & 0xFFFFFFFF, pairs >> 32, values & 0xFFFFFFFF, values >> 32, links]

@@ -26,7 +26,7 @@ _PAYS_AFTER, _PAYS_AFTER_IF_LARGE = 16, 8
 
 
 def choose_blocks(asked: str, edges: int, made: bool, sweeps: int, coming: int | None) -> bool:
-    """Whether the next full sweep should use cache blocks, which are built first if they do not exist.
+    """Return whether the next full sweep should use cache blocks, which are built first if they do not exist.
 
     With "auto", the result is True if the blocks exist, or if past and announced sweeps repay the cost of building
     them. If no number of sweeps is announced, the choice follows the rent-or-buy rule: a run takes at most twice the
@@ -46,12 +46,12 @@ def choose_blocks(asked: str, edges: int, made: bool, sweeps: int, coming: int |
 
 
 def never_blocks(asked: str, edges: int) -> bool:
-    """Whether no sweep over a graph of so many edges uses cache blocks; `asked` as in `choose_blocks`."""
+    """Return whether no sweep over a graph of so many edges uses cache blocks; `asked` as in `choose_blocks`."""
     return asked == "never" or (asked == "auto" and edges < _LEAST_EDGES)
 
 
 def blocks_fit(pages: Pages) -> bool:
-    """Whether the cache blocks of these pages fit into the memory budget."""
+    """Return whether the cache blocks of these pages fit into the memory budget."""
     return ledger.left is None or ledger.left > blocks_bytes(pages.edges, pages.n)
 
 

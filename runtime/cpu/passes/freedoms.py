@@ -72,15 +72,15 @@ class Freedoms:
 
     # ---------------------------------------------------------------------------------------------------- passes
     def blocking(self, asked: str) -> str:
-        """Whether full passes run over cache blocks: "always", "never" or "auto", as in Options."""
+        """Return whether full passes run over cache blocks: "always", "never" or "auto", as in Options."""
         return asked
 
     def as_list(self) -> bool:
-        """Whether a full pass runs over a list of all vertices."""
+        """Return whether a full pass runs over a list of all vertices."""
         return False
 
     def levels_together(self) -> bool:
-        """Whether several levels of a sweep run in one call."""
+        """Return whether several levels of a sweep run in one call."""
         return True
 
     def reordered(self, vertices: NDArray[np.uint32]) -> bool:
@@ -109,11 +109,11 @@ class Freedoms:
         """Record that a loop used a rule."""
 
     def many(self) -> bool:
-        """Whether several supersteps over few vertices may run in one call."""
+        """Return whether several supersteps over few vertices may run in one call."""
         return True
 
     def in_place(self, asked: bool) -> bool:
-        """Whether the next pass writes to the buffer that it reads."""
+        """Return whether the next pass writes to the buffer that it reads."""
         return asked
 
     def part(self, n: int, done: int) -> NDArray[np.int64] | None:

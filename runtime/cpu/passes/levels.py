@@ -218,7 +218,7 @@ class ListedSweep:
         return len(numbers), edges
 
     def _plain(self, step: Step) -> bool:
-        """Whether a step is a pass over edges in memory, so that its launches are known before it runs."""
+        """Return whether a step is a pass over edges in memory, so that its launches are known before it runs."""
         return isinstance(step, StageSpec) and not step.structures and not step.pointer and \
             (step.domain is None or isinstance(self._passes.pages_of(step.domain), Pages))
 

@@ -19,7 +19,7 @@ def should_notify(
     costs: Costs | None, reached: int, edges: int, random: float = 1.0, rows: float = 0.0, pulled: float = 0.0,
     fixed: float = 0.0,
 ) -> bool:
-    """Whether a pass should run as notify-pull: mark the receivers of changed vertices, and let only these pull.
+    """Return whether a pass should run as notify-pull: mark the receivers of changed vertices, and let only these pull.
 
     Notify-pull is chosen if twice the cost of the notification, plus the cost of the pull by the receivers, is at most
     the cost of a full pass. The factor two accounts for the list of changed vertices. The factor _LISTED in the cost of
@@ -54,7 +54,7 @@ def notify_costs(costs: Costs | None, edges: int) -> tuple[float, float, float, 
 
 
 def reads_less(notified: int, receivers: int, pages: int, full: int) -> bool:
-    """Whether notify-pull over pages on disk reads fewer bytes than a full pass.
+    """Return whether notify-pull over pages on disk reads fewer bytes than a full pass.
 
     The receivers are known only after the notification, so the estimate assumes that the receivers are spread evenly
     over the pages.
@@ -70,7 +70,7 @@ def reads_less(notified: int, receivers: int, pages: int, full: int) -> bool:
 
 
 def should_pull(costs: Costs | None, active: int, reached: int, edges: int) -> bool:
-    """Whether a full pass over all edges is cheaper than a push from the active vertices.
+    """Return whether a full pass over all edges is cheaper than a push from the active vertices.
 
     The published rule (costs is None) is active + reached > edges / 20 (Ligra).
 
@@ -107,7 +107,7 @@ def most_summed(costs: Costs | None, workers: int, n: int, edges: int) -> int:
 def should_look(
     costs: Costs | None, looking: bool, n: int, edges: int, active: int, reached: int, left: int, left_edges: int,
 ) -> bool:
-    """Whether unreached vertices should search for a neighbour in the frontier (bottom-up), instead of a push.
+    """Return whether unreached vertices should search for a neighbour in the frontier (bottom-up), instead of a push.
 
     An unreached vertex reads its edges until one leads to the frontier. The estimate assumes that each edge leads to
     the frontier with the probability reached / edges. By the published rule (costs is None), vertices begin to search

@@ -82,7 +82,7 @@ class Scratch:
         self.header[SCRATCH_MEMORY] = self._memory.ctypes.data
 
     def _direct(self, structures: tuple[str, ...], words: int, vertices: int) -> None:
-        """Write the offset of the direct table of each structure. These tables are the last words of a worker."""
+        """Write the offset of the direct table of each structure. The direct tables are the last words of a worker."""
         sizes = _direct_words(structures, vertices)
         for first in range(0, len(self._memory), words):
             at = first + words - sum(sizes)

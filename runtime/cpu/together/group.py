@@ -1,8 +1,8 @@
 """Runs of one program on one graph that take turns, and meet to read the edges once for all of them.
 
-Every run is an ordinary run in a thread of its own, and only one of these threads runs at a time. Where a run is about
-to read the edges, it may wait for the other runs with a `Meeting`. When all runs wait, one traversal of the edges
-computes what all of them need, and each run then continues with its own kernels.
+Every run is an ordinary run in a thread of its own, and only one of these threads runs at a time. Before a run reads
+the edges, it may wait for the other runs with a `Meeting`. When all runs wait, one traversal of the edges computes the
+results for all runs, and each run then continues with its own kernels.
 
 The method follows the multi-source traversals of Then et al. (The more the merrier: efficient multi-source graph
 traversal, PVLDB 8, 2014), and the products of sparse matrices with blocks of vectors. The runs proceed in lock step,
@@ -36,10 +36,12 @@ class Meeting(Protocol):
 
     @property
     def key(self) -> Hashable:
-        """Runs share a traversal only if these are equal."""
+        """Runs share a traversal only if their keys are equal."""
 
     def share(self, group: Group, runs: Sequence[Self]) -> bool:
-        """Compute what `runs` need, this one among them; returns False, and does nothing, if it does not pay."""
+        """Compute the results that `runs`, including this run, wait for; returns False and does nothing if sharing does
+        not pay.
+        """
 
 
 class Group:
@@ -67,7 +69,7 @@ class Group:
 
     @property
     def many(self) -> bool:
-        """Whether the runs that have not ended are enough to share traversals."""
+        """Return whether enough runs are left to share traversals."""
         return len(self._alive) >= LEAST
 
     def run(self, number: int, work: Callable[[], Any]) -> Any:
@@ -88,7 +90,7 @@ class Group:
                 door.release()
 
     def meet(self, number: int, need: Meeting) -> bool:
-        """Wait until every other run has ended or waits; returns whether run `number` has got what it needs."""
+        """Wait until every other run has ended or waits; returns whether the results for run `number` were computed."""
         self._waiting[number] = need
         following = self._next(number)
         if following != number:
@@ -103,7 +105,9 @@ class Group:
             raise Abandoned("another run of the group was interrupted")
 
     def _next(self, number: int) -> int:
-        """The run that has the turn after run `number`. If all runs wait, what they need is computed first."""
+        """The run that has the turn after run `number`. If all runs wait, the results that they wait for are computed
+        first.
+        """
         if self._stopped:
             raise Abandoned("another run of the group was interrupted")
         if len(self._waiting) == len(self._alive):
@@ -117,7 +121,9 @@ class Group:
         return next((other for other in ready if other >= number), ready[0])
 
     def _serve(self) -> None:
-        """Compute what waiting runs need. Too few runs with the same key compute it by themselves."""
+        """Compute what waiting runs need. If too few runs have the same key, each of these runs computes its results by
+        itself.
+        """
         alike: dict[Hashable, list[int]] = {}
         for number, need in self._waiting.items():
             alike.setdefault(need.key, []).append(number)

@@ -1,8 +1,10 @@
-"""Searches of several runs, with one bit per run: a vertex looks for all frontiers in one pass over its edges.
+"""Searches of several runs, with one bit per run: one pass over the edges of a vertex searches the frontiers of all
+runs.
 
-Then et al. (The more the merrier: efficient multi-source graph traversal, PVLDB 8, 2014), section 3. A superstep of a
-loop with a uniform frontier needs only the set of vertices that the frontier reaches, and a set has no order. So the
-sets of a shared superstep are those of the runs by themselves, whichever way those would have chosen.
+Source: Then et al., "The more the merrier: efficient multi-source graph traversal", PVLDB 8, 2014, section 3. A
+superstep of a loop with a uniform frontier needs only the set of vertices that the frontier reaches, and a set has no
+order. So a shared superstep finds the same sets as separate runs, in whichever direction each of these runs would
+search.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ class TogetherReach(Reach):
 
 
 class TogetherReachLoop(ReachLoop):
-    """A loop with a uniform frontier. Its wide supersteps are shared where that reads fewer edges."""
+    """A loop with a uniform frontier. Wide supersteps of the loop are shared if sharing reads fewer edges."""
 
     def _push(self) -> Done:
         """Let the frontier reach other vertices."""
@@ -59,11 +61,11 @@ class TogetherReachLoop(ReachLoop):
         return self._shared(self._left, looked) or super()._look()
 
     def _shared(self, rows: int, edges: int) -> Done | None:
-        """A superstep that is shared with other runs; None if the run takes it by itself.
+        """Run a superstep together with other runs; returns None if the run must execute the superstep by itself.
 
         Args:
             rows: an estimate of the rows that the run would read by itself.
-            edges: an estimate of the edges that it would read.
+            edges: an estimate of the edges that the run would read by itself.
         """
         passes, costs = self._passes, self._passes.costs or REFERENCE
         assert isinstance(passes, TogetherPasses)

@@ -2,7 +2,7 @@
 
 The values of all runs at one vertex lie side by side (`weave`), and the kernels of the skeleton `woven` reduce the
 contributions of all runs with vector instructions. For each run, the same contributions are reduced in the same order
-as when it runs alone. Therefore its result has the same bits.
+as if the run ran alone. Therefore its result has the same bits.
 """
 
 from __future__ import annotations
@@ -61,12 +61,14 @@ class TogetherPasses(Passes):
         return None if costs is None else replace(costs, pulled=costs.pulled / _SHARE)
 
     def use_blocks(self, stage: StageSpec, asked: str, coming: int | None) -> None:
-        """Let passes that are not shared use cache blocks, except under a budget, whose memory is for the runs."""
+        """Let passes that are not shared use cache blocks; under a memory budget no blocks are used, because the runs
+        need the memory.
+        """
         if ledger.limit is None:
             super().use_blocks(stage, asked, coming)
 
     def sharing(self, stage: StageSpec) -> Sharing | None:
-        """The comparison of shared passes of a stage with passes by each run; None where all are shared."""
+        """The object that compares shared passes of a stage with separate passes; None if all passes are shared."""
         pages = self.pages_of(stage.domain or "in")
         if not isinstance(pages, Pages) or pages.edges < _TRIED:
             return None
@@ -87,7 +89,9 @@ class TogetherPasses(Passes):
 
     @traced("full")
     def full(self, stage: StageSpec, fused: bool = False) -> tuple[Stats, int]:
-        """Run a stage over all vertices. If runs may share its reductions, the group computes them."""
+        """Run a stage over all vertices. If runs may share the reductions of the stage, the group computes the
+        reductions.
+        """
         spec = stage.way("together", TogetherSpec)
         if spec is None or stage.domain is None or not self.group.many:
             return super().full(stage, fused)
@@ -124,8 +128,8 @@ class Sharing:
     """The choice between passes that runs share, and a pass by each run: the faster one so far.
 
     On some graphs, the values of a single run stay in a cache that is too small for the values of all runs, so that
-    sharing is slower. Both choices yield the same bits. A graph keeps the comparison for all later runs. What is
-    compared is the time from one pass to the next one, because the rest of a superstep depends on the caches, too.
+    sharing is slower. Both choices yield the same bits. A graph keeps the comparison for all later runs. The comparison
+    uses the time from one pass to the next, because the rest of a superstep also depends on the caches.
     """
 
     def __init__(self) -> None:
@@ -141,7 +145,7 @@ class Sharing:
         return min(shared) <= min(alone)
 
     def ended(self, shared: bool, by: object, runs: int) -> None:
-        """Count the time since the last pass, if the same object `by` ran it: the passes of a run, or a group."""
+        """Count the time since the last pass if `by`, the passes of a run or a group, also ran the last pass."""
         now = time.perf_counter()
         if self._before[0] is by and len(self._spans[shared]) < _TRIES[shared]:
             self._spans[shared].append((now - self._before[1]) / runs)
@@ -199,7 +203,7 @@ class _Pass:
 
 
 def _rows(group: Group, number: int, bits: int) -> NDArray[Any]:
-    """Memory for woven values of `bits` bits, the array number `number` that a pass reads."""
+    """Memory for the woven values, of `bits` bits each, of array number `number` that a pass reads."""
     key = "woven", number, bits
     if key not in group.scratch:
         group.scratch[key] = zeros(group.graph.n * WIDTH, np.dtype(f"u{bits // 8}"))

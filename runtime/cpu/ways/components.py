@@ -179,7 +179,7 @@ class _Forest(ABC):
         return
 
     def _numbered(self, tasks: NDArray[np.int64]) -> bool:
-        """Whether values are combined by minimum and the value of every vertex is its own number."""
+        """Return whether values are combined by minimum and the value of every vertex is its own number."""
         values = self._values
         if self._copied.join != "min" or values.dtype != np.uint32:
             return False
@@ -272,12 +272,12 @@ class PagedConnectLoop(_Forest):
 
 
 def _fits(copied: CopySpec, graph: Counts) -> bool:
-    """Whether values are copied over a symmetric relation."""
+    """Return whether values are copied over a symmetric relation."""
     return copied.domain == "both" or not graph.directed
 
 
 def ordered(values: NDArray[Any]) -> bool:
-    """Whether min and max of the values have the same bits for every order of the operands."""
+    """Return whether min and max of the values have the same bits for every order of the operands."""
     if values.dtype.kind != "f":
         return True
     return not bool(np.any(np.isnan(values) | (np.signbit(values) & (values == 0))))

@@ -126,5 +126,5 @@ def on_disk(graph: Counts, why: str) -> str:
 
 
 def only_new(start: Start | None) -> bool:
-    """Whether the contributions of active vertices are the only new input at the start of a loop."""
+    """Return whether the contributions of active vertices are the only new input at the start of a loop."""
     return start is None or start.flags is None or not (start.flags & 2).any()

@@ -90,7 +90,7 @@ class PagedPushLoop(FrontierLoop):
         return bits_set(self._front, self._passes.graph.n)
 
     def _should_pull(self, wanted: NDArray[np.uint8], edges: int) -> bool:
-        """Whether a full pull reads no more bytes than a push of the frontier, and is cheaper."""
+        """Return whether a full pull reads no more bytes than a push of the frontier, and is cheaper."""
         domain = self._stage.domain or "in"
         pages = self._source.pages(domain)
         full = self._source.missing(domain, range(pages.count))

@@ -162,7 +162,7 @@ class ReachLoop(FrontierLoop):
         return rows
 
     def _should_look(self) -> bool:
-        """Whether unreached vertices search for a neighbour in the frontier in the next superstep."""
+        """Return whether unreached vertices search for a neighbour in the frontier in the next superstep."""
         looked = self._last.mode == "early-exit pull"
         return self._free.choose("", lambda: should_look(
             self._passes.costs, looked, *self._sizes, self._active, self._edges, self._left, self._left_edges))

@@ -112,7 +112,7 @@ class ReachRoom:
         return room
 
     def give_back(self, out: Adjacency) -> None:
-        """Keep the memory for the next run, unless a budget counts it or it is large.
+        """Keep the memory for the next run, unless the memory is large or counts towards a budget.
 
         The loop has ended between two supersteps, where all bitmaps of the workers are zero (REACH_MARKS).
         """

@@ -69,7 +69,7 @@ class Skipping:
         return flags_
 
     def chosen(self, asked: str) -> bool:
-        """Whether the pass should run as notify-pull (see `should_notify`); `asked` is the option `mode`."""
+        """Return whether the pass should run as notify-pull (see `should_notify`); `asked` is the option `mode`."""
         if asked not in ("auto", "dual"):
             return asked == "notify-pull"
         passes, graph = self._passes, self._passes.graph
@@ -82,7 +82,7 @@ class Skipping:
         return self._costs_less(reached, edges)
 
     def _costs_less(self, reached: int, edges: int) -> bool:
-        """Whether notify-pull over edges in memory costs less than a full pass.
+        """Return whether notify-pull over edges in memory costs less than a full pass.
 
         The estimate ignores that changed vertices often have common receivers. Therefore the number of edges that this
         pass pulled when it last ran over lists corrects the estimate.
@@ -98,7 +98,7 @@ class Skipping:
                              pulled=self._share * self._expected, fixed=fixed)
 
     def _reads_less(self, source: Streamed, reached: int, edges: int) -> bool:
-        """Whether notify-pull reads fewer bytes than a full pass over pages on disk.
+        """Return whether notify-pull reads fewer bytes than a full pass over pages on disk.
 
         Args:
             source: the pages.

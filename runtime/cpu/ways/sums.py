@@ -169,7 +169,7 @@ class SumPushes:
         self._most = _ALL if always else most
 
     def pays(self, active: int) -> bool:
-        """Whether a push is cheaper in the next superstep, which has `active` active vertices."""
+        """Return whether a push is cheaper in the next superstep, which has `active` active vertices."""
         if self._queue.known:
             return self._queue.entries + self._queue.edges <= self._most
         return active + self._passes.reached(self._notify, self._against) <= self._most

@@ -124,7 +124,7 @@ class Pushes(Protocol):
     instead: bool
 
     def pays(self, active: int) -> bool:
-        """Whether a push is cheaper in the next superstep, which has `active` active vertices."""
+        """Return whether a push is cheaper in the next superstep, which has `active` active vertices."""
 
     def forget(self) -> None:
         """Drop the queue, because a superstep ran in another mode."""
@@ -282,7 +282,7 @@ class Superstep:
             self._state.put(f"next:{name}", array)
 
     def _notifies(self, skipping: Skipping) -> bool:
-        """Whether notify-pull is cheaper than a full pass.
+        """Return whether notify-pull is cheaper than a full pass.
 
         If pushed sums replace notify-pull, the result is False: if few vertices had changed, a push would already have
         been chosen.
@@ -291,7 +291,7 @@ class Superstep:
         return not instead and not self._most_changed() and skipping.chosen(self._mode)
 
     def _most_changed(self) -> bool:
-        """Whether more than half of the vertices are active.
+        """Return whether more than half of the vertices are active.
 
         If the result is True, the edges along which these vertices notify are not counted, because counting takes up to
         a third of a superstep on small graphs.
@@ -302,7 +302,7 @@ class Superstep:
             2 * self.stats.active > passes.graph.n
 
     def _push_next(self, pushes: Pushes) -> bool:
-        """Whether the next superstep pushes. The result is False if the next superstep must be a full pass."""
+        """Return whether the next superstep pushes. The result is False if the next superstep must be a full pass."""
         if not self._complete or not pushes.legal or self._part is not None or (self._again and self._done == 0):
             return False
         return self._free.choose("P", lambda: self._mode == "push" or pushes.pays(self.stats.active))

@@ -162,7 +162,7 @@ class CudaDevice:
         return self._marked[1]
 
     def passed(self, mark: list[CudaEvent]) -> bool:
-        """Whether the work before every event of a mark has ended, for the arena (`arena.Source`)."""
+        """Return whether the work before every event of a mark has ended, for the arena (`arena.Source`)."""
         return all(self._runtime.eventQuery(event.handle) == 0 for event in mark)
 
     # ------------------------------------------------------------------------ copies
@@ -253,7 +253,7 @@ class CudaDevice:
             self._runtime.eventSynchronize(event.handle)
 
     def ended(self, event: Event) -> bool:
-        """Whether the work before an event has ended."""
+        """Return whether the work before an event has ended."""
         assert isinstance(event, CudaEvent)
         return self.passed([event])
 

@@ -196,7 +196,7 @@ class Device(Protocol):
         """Wait on the host until the work before an event has ended."""
 
     def ended(self, event: Event) -> bool:
-        """Whether the work before an event has ended; does not wait."""
+        """Return whether the work before an event has ended; does not wait."""
 
     def elapsed(self, start: Event, end: Event) -> float:
         """The seconds between two completed events."""

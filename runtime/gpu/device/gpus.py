@@ -118,8 +118,8 @@ def check_gpu(index: int) -> tuple[Any, Any]:
 def open_early(indices: Iterable[int]) -> Thread:
     """Create the CUDA contexts of GPUs in another thread while the calling thread continues; returns the other thread.
 
-    Creating a context takes some tenths of a second. Calls through ctypes do not hold the GIL meanwhile, and CuPy's do,
-    so that CuPy only finds contexts that exist. Errors are ignored here, because later calls that use the GPU report
+    Creating a context takes some tenths of a second. The contexts are created through ctypes, which releases the GIL
+    meanwhile; calls of CuPy would hold the GIL. Errors are ignored here, because later calls that use the GPU report
     them.
     """
     def work() -> None:

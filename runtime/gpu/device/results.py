@@ -3,8 +3,9 @@
 A pool keeps the memory of freed results for later results (`vlang.runtime.storage.memory`). Under a memory budget, or
 if too much memory is page-locked already, results are in ordinary memory.
 
-Locking 16 MB takes 5 ms. A caller usually keeps a result until the next one is there, so two blocks take turns. When
-the first run with results of a size begins, a thread locks the memory of two results, while the run copies the graph.
+Locking 16 MB takes 5 ms. A caller usually keeps a result until the next result exists, so two blocks are used in turn.
+When a run is the first one with results of some size, a thread locks memory for two such results while the run copies
+the graph.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Uploads of pageable memory through page-locked buffers, each of which several threads fill.
+"""Uploads of pageable memory through page-locked buffers; several threads fill each buffer.
 
 The driver can also copy pageable memory, but with a single thread (8.4 GB/s measured, on a link of 55 GB/s). A copy of
 pageable memory by the driver also blocks the caller until all earlier work of the stream has ended.
@@ -81,7 +81,7 @@ class Staging:
         self._pool = ThreadPoolExecutor(threads, "vlang-upload") if threads > 1 else None
 
     def _fill(self, buffer: NDArray[np.uint8], piece: NDArray[np.uint8]) -> None:
-        """Copy with several threads, one part each; NumPy releases the GIL during a copy."""
+        """Copy with several threads, each of which copies one part; NumPy releases the GIL during a copy."""
         parts = _THREADS if len(piece) >= LEAST else 1
         bounds = [len(piece) * k // parts for k in range(parts + 1)]
 

@@ -1,1 +1,1 @@
-"""Full passes of which the GPU and the CPU each run some pages at the same time, as in Garaph."""
+"""Full passes whose pages are divided between the GPU and the CPU, which run at the same time, as in Garaph."""

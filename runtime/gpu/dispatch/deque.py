@@ -20,7 +20,7 @@ class Unit:
 
     Attributes:
         first, end: the pages, first to end - 1.
-        low, high: the vertices whose edges they have, low to high - 1.
+        low, high: the vertices whose edges the pages have, low to high - 1.
         edges: the number of these edges.
     """
 
@@ -57,7 +57,7 @@ class PageDeque:
             the GPU takes all other units.
 
     Attributes:
-        for_cpu: the units that the CPU has taken; if `last` is not None, the units that it takes.
+        for_cpu: the units that the CPU has taken or, if `last` is not None, will take.
     """
 
     def __init__(self, units: Sequence[Unit], order: Sequence[int], last: int | None) -> None:

@@ -41,7 +41,7 @@ _NANO = 1e-9
 
 @dataclass
 class _Record:
-    """What the CPU took of a pass so far: `pages` in each superstep, of `of` pages."""
+    """The share of the CPU in a pass so far: in each superstep, the CPU took `pages` of the `of` pages."""
 
     pages: list[int]
     of: int
@@ -56,7 +56,7 @@ class DispatchedPasses(FullPasses):
     Attributes:
         plan_for: compiles the program for the CPU.
         target: the device address of the array to which a pass writes a field.
-        cpu: the arrays and kernels of the CPU; None if it has no part in the run.
+        cpu: the arrays and kernels of the CPU; None if the CPU runs no pages in this run.
     """
 
     plan_for: Callable[[], Plan] = field(kw_only=True)
@@ -70,7 +70,7 @@ class DispatchedPasses(FullPasses):
     _why: dict[str, str] = field(default_factory=dict)  # by pass, why the GPU runs it alone
 
     def open(self) -> None:
-        """Create the topology, and the arrays of the CPU if there are streamed pages that it may take."""
+        """Create the topology and, if the CPU may take streamed pages, the arrays of the CPU."""
         super().open()
         machine, asked = self.machine, self.machine.options.dispatch
         if asked != "alpha":
@@ -167,7 +167,9 @@ class DispatchedPasses(FullPasses):
         return last_units(units, self._fixed)
 
     def _try(self, one: SharedStage, unit: Unit, taken: _Record) -> None:
-        """Measure the time of a unit on the CPU, whose values are not used: the bits of a run depend on its split."""
+        """Measure the time of a unit on the CPU. The computed values are not used, because the bits of a run depend on
+        its split.
+        """
         assert self.cpu is not None
         self._copy_scalars()
         self._fetch(one, unit.low)
@@ -181,7 +183,7 @@ class DispatchedPasses(FullPasses):
     def _from_front(self, pages: PageDeque, start: Callable[[], None]) -> Iterator[int]:
         """Yield the pages that the GPU takes; waits while enough pages are queued.
 
-        `start` starts the CPU. It is called once, when the GPU has enough to do.
+        `start` starts the CPU; `start` is called once, when the GPU has enough work.
         """
         device, most, started = self.machine.device, 1 + (self.machine.options.streams or AUTO_STREAMS), False
         self._queued.clear()
@@ -223,10 +225,11 @@ class DispatchedPasses(FullPasses):
                 cpu.put_scalar_bits(name, bits)
 
     def _fetch(self, one: SharedStage, low: int) -> None:
-        """Copy to the CPU the arrays that it reads, its own values from vertex `low` on.
+        """Copy the arrays that the CPU reads to host memory; arrays that are read only at own vertices are copied from
+        vertex `low` to the end.
 
-        Pages of the pass may run on the GPU meanwhile. It writes to other arrays, or in place if the order of updates
-        does not matter.
+        Pages of the pass may run on the GPU meanwhile. These pages write to other arrays, or in place if the order of
+        updates does not matter.
         """
         machine = self.machine
         for slots, first in ((one.whole, 0), (one.own, low)):
@@ -236,7 +239,7 @@ class DispatchedPasses(FullPasses):
                     machine.device.download(array, at)
 
     def _merge(self, one: SharedStage, ranges: Sequence[tuple[int, int]], stats: Stats) -> None:
-        """Copy to the device what the CPU has computed, and add its counts."""
+        """Copy the values that the CPU has computed to the device, and add the counts of the CPU."""
         machine = self.machine
         targets = {slot: machine.pointer(slot) for slot in one.back}
         targets |= {f"{'next' if name in one.stage.swaps else 'field'}:{name}": self.target(one.stage, name)
@@ -306,6 +309,6 @@ def _ranges(units: Sequence[Unit]) -> list[tuple[int, int]]:
 
 
 def _gaps(ranges: Sequence[tuple[int, int]], n: int) -> list[tuple[int, int]]:
-    """The ranges of the other vertices, of which there are n in all."""
+    """The ranges of the vertices from 0 to n - 1 that are in none of the given ranges."""
     ends = [0, *(end for one in ranges for end in one), n]
     return list(zip(ends[::2], ends[1::2]))

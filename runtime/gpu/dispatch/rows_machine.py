@@ -67,7 +67,7 @@ def _cost(pages: Pages, low: int, high: int) -> int:
 
 
 class RowsMachine(CpuMachine):
-    """The arrays and kernels of a plan on the CPU, of which a GPU uses some passes over some vertices.
+    """The arrays and kernels of a plan on the CPU, with which a GPU run executes some passes over some vertices.
 
     Args:
         plan: the program, for the CPU.

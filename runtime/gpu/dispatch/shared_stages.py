@@ -1,4 +1,4 @@
-"""Which passes GPU and CPU share, and the arrays that are copied between them."""
+"""Selects the passes that the GPU and the CPU share, and the arrays that are copied between both."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class SharedStage:
 
     @property
     def exact(self) -> bool:
-        """Whether the bits do not depend on the device that pulls for a vertex."""
+        """Return whether the bits of the results are the same on both devices."""
         return self.stage.gpu is not None and self.stage.gpu.exact
 
 
@@ -68,7 +68,7 @@ def alone(plan: Plan, stage: StageSpec) -> str:
 
 
 def _alike(stage: StageSpec, twin: StageSpec | None) -> bool:
-    """Whether a pass reads and writes the same arrays in both plans."""
+    """Return whether a pass reads and writes the same arrays in both plans."""
     return twin is not None and (stage.domain, stage.columns, stage.written, stage.swaps, stage.near) == \
         (twin.domain, twin.columns, twin.written, twin.swaps, twin.near)
 

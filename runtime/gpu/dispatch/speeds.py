@@ -1,4 +1,4 @@
-"""The ratio alpha of the times that the CPU and the GPU take for a page, and the split of the pages that follows.
+"""The ratio alpha of the times that the CPU and the GPU take for a page, and the resulting split of the pages.
 
 Source: Ma et al., "Garaph: efficient GPU-accelerated graph processing on a single machine with balanced replication",
 USENIX ATC 2017, section 5.1, equation 3. Passes here read all edges, so that f = 1.
@@ -17,7 +17,8 @@ __all__ = ["Speeds", "last_units", "share_of"]
 
 @dataclass
 class Speeds:
-    """The measured times of a pass. They stay with the graph, so that later runs begin with them.
+    """The measured times of a pass. The measured speeds stay with the graph, so that later runs begin with these
+    speeds.
 
     Attributes:
         cpu: seconds per edge on the CPU.
@@ -31,7 +32,7 @@ class Speeds:
 
     @property
     def alpha(self) -> float:
-        """The time of a page on the CPU by its time on the GPU."""
+        """The time of a page on the CPU, divided by the time of a page on the GPU."""
         return self.cpu / self.gpu
 
     def learn(self, cpu: float, cpu_edges: int, gpu: float, gpu_edges: int) -> None:
@@ -62,7 +63,7 @@ def last_units(units: Sequence[Unit], share: Fraction) -> int:
 
 
 def share_of(units: Sequence[Unit], last: int) -> Fraction:
-    """The share of the pages that the last units have."""
+    """Return the fraction of the pages that belong to the last units."""
     return Fraction(_pages(units, last), units[-1].end)
 
 

@@ -3,8 +3,8 @@
 Garaph (USENIX ATC'17) chooses the replication factor R from the cost ratio of an atomic operation to a load. This
 module times atomic operations and loads on the device, for each class of operations
 (vlang.runtime.gpu.kernels.replication.class_of). Each kind of device is measured once, and the result is cached on
-disk. Edges are sorted by destination. With D edges per vertex, min(D, 32) lanes of a warp therefore collide without
-replication, and min(D, 32) / R lanes collide with R copies. A vertex then costs
+disk. Edges are sorted by destination. With D edges per vertex, min(D, 32) lanes of a warp collide if there is no
+replication; with R copies, min(D, 32) / R lanes collide. A vertex then costs
 
     D t_atomic(min(D, 32) / R) + R t_copy
 

@@ -14,8 +14,8 @@ The kernels are:
 - "edge-list": the threads of a block process the edges of an unsorted list (WolfGraph; Zhu et al., FGCS'19). This
   kernel needs no adjacency lists, so it runs either all passes of a program or none (`ways/listed_passes.py`).
 
-- "density": for each page the faster of "thread" and "virtual-warp-32", which GTS calls a hybrid of vertex- and
-  edge-centric kernels by the density of a page (Kim et al., SIGMOD'16, section 6.2).
+- "density": for each page the faster one of "thread" and "virtual-warp-32". GTS chooses between vertex- and
+  edge-centric kernels by the density of a page in this way (Kim et al., SIGMOD'16, section 6.2).
 
 With "auto" each page uses the kernel with the lowest estimated time. The estimate is the sum of the cost of lane slots,
 the cost per vertex, and the latency of the chain of dependent steps through the longest row. A lane slot is a step of
@@ -200,7 +200,7 @@ def _refused(name: str, stage: GpuStage, shared: int) -> str:
 
 
 def _timeless(name: str, stage: GpuStage) -> bool:
-    """Return whether a result has the same bits however its threads are timed."""
+    """Return whether the bits of a result are independent of the timing of threads."""
     return name != "edge" or stage.exact
 
 

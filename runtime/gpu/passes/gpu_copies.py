@@ -78,7 +78,7 @@ class GpuCopies:
         return [array(slot, buffer) for slot, buffer in zip(kept.slots, kept.buffers)]
 
     def same(self, slots: Sequence[str], kept: object) -> bool:
-        """Whether vertex arrays are equal, bit for bit, to a copy."""
+        """Return whether vertex arrays are equal, bit for bit, to a copy."""
         assert isinstance(kept, _Copy)
         machine = self._machine
         machine.state.clear_stats()

@@ -78,7 +78,7 @@ class GpuSaved:
         self.held.forget(kept)
 
     def same(self: _Owner, slots: Sequence[str], kept: object) -> bool:
-        """Whether vertex arrays are equal, bit for bit, to a copy."""
+        """Return whether vertex arrays are equal, bit for bit, to a copy."""
         return self.held.same(slots, kept)
 
     def others(self: _Owner, slot: str, value: int) -> int:

@@ -55,7 +55,8 @@ def whole_name(stage: StageSpec, template: str) -> str:
 
 
 def scratch_words(structures: Sequence[str], degrees: NDArray[Any]) -> NDArray[np.uint64]:
-    """The 32-bit words of scratch memory for vertices of given degrees, uint64. scratch.cuh uses the same formula.
+    """The number of 32-bit words of scratch memory for each vertex, from its degree, uint64. scratch.cuh uses the same
+    formula.
     """
     degree = degrees.astype(np.uint64)
     slots = degree + degree // 2 + 2

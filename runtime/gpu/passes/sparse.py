@@ -127,7 +127,7 @@ class SparseMachine(Protocol):
         """
 
     def sorted_queue(self, kind: str, stage: StageSpec, queue: int, count: int, target: int) -> Sliced:
-        """Choose the cheapest transfer of each page, and sort the entries of a queue by the page of their edges, and by
+        """Choose the cheapest transfer of each page. Then sort the entries of a queue by the page of their edges and by
         the transfer of this page.
 
         Waits for the device.

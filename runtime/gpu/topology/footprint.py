@@ -181,7 +181,7 @@ def share_memory(
     sides: Mapping[str, Side], uses: Mapping[str, Mapping[str, Use]], free: int,
     page_size: int | None = None, taken: int = 0, unread: frozenset[str] = frozenset(), moving: bool = False,
 ) -> dict[str, int]:
-    """Divide `free` bytes among several adjacency directions; returns the bytes of each direction.
+    """Divide `free` bytes among adjacency directions; returns the bytes of each direction.
 
     If not all directions fit completely, the smallest directions stay on the device, as long as the other directions
     can still be streamed. The remaining bytes are divided among the other directions in proportion to their sizes. A

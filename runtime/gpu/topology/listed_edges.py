@@ -85,7 +85,7 @@ class ListedEdges:
 
     # ------------------------------------------------------------------------- memory
     def _part_edges(self, each: int, free: int, page_size: int | None) -> int:
-        """The number of edges of a part. Two parts must fit into `free` bytes; an edge takes `each` bytes."""
+        """The number of edges of a part. Two parts must fit into `free` bytes, and an edge takes `each` bytes."""
         best = min(max(free // _SLOTS, _LEAST), _MOST, free // 2) // each if page_size is None else page_size // 4
         self._edges = max(1, best // EDGE_BLOCK * EDGE_BLOCK if best >= EDGE_BLOCK else best)
         need = 2 * (sum(self._slot_sizes().values()) + self._rows_bytes(1))

@@ -42,7 +42,7 @@ class Batch:
     """A filled buffer.
 
     Attributes:
-        begin, end: the range of its entries in the slice of all packed entries, begin to end - 1.
+        begin, end: the range of the batch's entries in the slice of all packed entries, begin to end - 1.
         memory: the bytes to copy, uint8.
         places: the offset in `memory` of the positions of the entries' edges, u32.
         turn: the number of the buffer.
@@ -87,7 +87,7 @@ class Packer:
 
     @staticmethod
     def fits(arrays: Sequence[Stored], slot_bytes: int) -> bool:
-        """Return whether a slot can hold at least one entry, however many edges the entry has."""
+        """Return whether a slot can hold at least one entry with the maximum number of edges."""
         each = sum(array.itemsize for array in arrays)
         return slot_bytes >= _HEAD + _ALIGNED * (len(arrays) + 1) + 4 + CHUNK * each
 

@@ -42,7 +42,9 @@ class Resident:
 
     @contextmanager
     def opening(self) -> Iterator[None]:
-        """A context in which a run puts its parts on the device; other runs that need parts of the graph wait."""
+        """A context in which a run puts its parts on the device; meanwhile other runs that need parts of the graph
+        wait.
+        """
         with self._copies.lock:
             self._device.shelf.touch(self._copies.number)
             yield
@@ -79,7 +81,7 @@ class Resident:
         return buffer.pointer
 
     def missing(self, key: Hashable) -> bool:
-        """Whether the values of a part must still be written."""
+        """Return whether the values of a part must still be written."""
         return key in self._empty
 
     def filled(self, key: Hashable) -> None:
@@ -87,7 +89,8 @@ class Resident:
         self._empty.discard(key)
 
     def lock(self, key: Hashable, what: str, array: NDArray[Any]) -> int:
-        """Page-lock a host array of the graph; returns its address for kernels, or 0 if kernels cannot read it."""
+        """Page-lock a host array of the graph; returns its address for kernels, or 0 if kernels cannot read the array.
+        """
         address = self._device.register(array)
         if address and self._device.shelf.take(self._run, self._copies.number, ("lock", key)) is None:
             self._locks.append((("lock", key), what, array))

@@ -34,7 +34,7 @@ def upload_tables(
         side: the edges.
         layout: the layout of the tables.
         parts: the pages.
-        moving: the device address to which the offsets of each page are copied for a moment, if they are not among the
+        moving: the device address to which the offsets of each page are copied temporarily if offsets are not among the
             tables.
         at: the device address of the tables.
     """
@@ -102,16 +102,16 @@ def hold_own(
     Args:
         device: the device.
         parts: the parts of the graph that the run uses on the device.
-        side: the edges; the tables are kept with them on the host as well.
+        side: the edges; the host also keeps the tables with the edges.
         uses: the arrays that passes read, by name of the `Use`.
         layout: the layout of the tables.
-        addresses: the device addresses that the tables contain, besides their own.
+        addresses: the device addresses that the tables contain, except addresses of the tables themselves.
         what: the name of the tables.
         make: makes the tables for their device address.
 
     Returns:
-        The device address, and the tables by name of the `Use`; None if edges are streamed, the offsets move, or the
-        shards of a `Use` are not kept.
+        The device address, and the tables by name of the `Use`. None if edges are streamed, if the offsets move, or if
+        the shards of a `Use` are not cached.
     """
     rules = [use.sharding.key for use in uses.values() if use.sharding]
     if None in rules or not layout.resident or "offsets" not in layout.tables:

@@ -25,7 +25,7 @@ from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.graph.topology.pages import cut_segments
 from vlang.runtime.graph.topology.stored import StoredEdges
 from vlang.runtime.plan.plan import SEGMENT
-from vlang.runtime.storage.reading.page_reader import PageReader, PageViews
+from vlang.runtime.storage.reading.page_reader import Check, PageReader, PageViews
 from vlang.runtime.storage.reading.ring import Reading, Ring
 
 __all__ = ["DiskPages", "DiskSide", "Side", "arriving_pages", "side_of"]
@@ -69,9 +69,13 @@ class DiskPages:
         """The size of a page in bytes."""
         return self.stored.nbytes(kind, page)
 
-    def read(self, kind: str, page: int, buffer: NDArray[np.uint8]) -> tuple[PageViews, int]:
-        """Read a page into a buffer and check it; called by reading threads. Raises DiskError and GraphError."""
-        views, nbytes = self.stored.read(kind, page, buffer)
+    def read(self, kind: str, page: int, buffer: NDArray[np.uint8]) -> tuple[Check, int]:
+        """Read a page into a buffer; called by reading threads. Raises DiskError and GraphError."""
+        check, nbytes = self.stored.read(kind, page, buffer)
+        return lambda: self._checked(kind, page, check()), nbytes
+
+    def _checked(self, kind: str, page: int, views: PageViews) -> PageViews:
+        """Check that the rows of a page have the lengths that the tables on the device have. Raises GraphError."""
         side = self._sides[kind]
         first, low, high = (int(array[page]) for array in (side.firsts, side.starts, side.starts[1:]))
         rows = len(views.offsets) - 1
@@ -79,7 +83,7 @@ class DiskPages:
                 views.offsets, rows, side.offsets[first : first + rows + 1], low, high - low):
             raise GraphError(f"{self.stored.name}: damaged: page {page:,} of the {kind}-edges: its rows have other "
                              "lengths than the table of degrees; convert the graph again")
-        return views, nbytes
+        return views
 
     def stream(self, kind: str, pages: Sequence[int]) -> Generator[list[tuple[int, PageViews]]]:
         """Deliver pages in batches, in any order. The pages of a batch are valid until the next batch is requested.

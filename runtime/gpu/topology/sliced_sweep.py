@@ -45,9 +45,9 @@ class LoadedTask(NamedTuple):
     """A task whose pages are on the device; all addresses are device addresses.
 
     Attributes:
-        rows: address of the rows of its pages.
+        rows: address of the rows of the task's pages.
         pages: the number of its pages.
-        low, high: the range of the vertices whose rows may be in its pages.
+        low, high: the range of the vertices whose rows may be in the task's pages.
         begin, end: the range of its edges.
         counter: address of a word that is 0, u64.
     """

@@ -1,7 +1,7 @@
 """Tasks: the pages that a push over streamed pages copies and processes together, and the order of tasks.
 
 HyTGraph (Wang et al., ICDE 2023) chooses a transfer for small partitions, and combines up to four adjacent partitions
-that are copied whole into one task (V-B). It processes tasks with hubs or with large changes first (VI-A).
+that are copied whole into one task (V-B). HyTGraph processes tasks with hubs or with large changes first (VI-A).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def tasks_of(
         whole: the pages, in increasing order.
         cached: bool[P], whether each page is on the device. The pages of a task are either all cached or all copied.
         most: the maximum number of pages of a task.
-        ranks: float64[P], the rank of each page: the task that has the page of the lowest rank is the first one; None
-            for the order of the pages.
+        ranks: float64[P], the rank of each page; tasks are in the order of the lowest rank of their pages. None for the
+            order of the pages.
     """
     tasks: list[list[int]] = []
     for page in whole:

@@ -56,7 +56,7 @@ class Topology:
         link: the cost of moving edges; None for the default.
         resident: the parts of the graph that the run uses on the device; None for a topology that leaves no part on the
             device.
-        moving: if the offsets move with windows of vertices, the address of memory for those of any page; otherwise 0.
+        moving: the address of memory for the offsets of one page if offsets move with windows of vertices; otherwise 0.
 
     Attributes:
         offsets: device address of u64[n + 1].
@@ -147,7 +147,7 @@ class Topology:
 
     # ------------------------------------------------------------------------------ opening
     def _open(self, uses: Mapping[str, Use], streams: int) -> None:
-        """Find or copy the tables. Do the same with resident edges; create slots and streams for other edges."""
+        """Find or copy the tables. Allocate memory for resident edges; create slots and streams for streamed edges."""
         layout, rows = self.layout, long_rows(self.side)
         self.segment_count, self.long_count = len(rows.segments), len(rows.longs)
         self._tables_at = self._parts.hold(
@@ -218,7 +218,7 @@ class Topology:
     ) -> None:
         """Call `launch` for every page, or for the pages of a transfer. `launch` queues kernels.
 
-        The order of pages is not fixed, unless `transfer` has one. A page, or a task of `transfer` with the row of its
+        The order of pages is not fixed, unless `transfer` sets it. A page, or a task of `transfer` with the row of its
         first page, runs in the stream of its copies. Resident pages run in the caller's stream, which then waits.
 
         Args:
@@ -226,8 +226,8 @@ class Topology:
             launch: queues the kernels of a page.
             transfer: the pages; None for all.
             stream: the caller's stream; None for the default stream.
-            taken: for streamed edges in host memory, yields the pages of this sweep in the order of `order`, each when
-                the work on the page before it has been queued; None for the pages of `transfer`.
+            taken: yields the pages of this sweep in the order of `order` (for streamed edges in host memory). The next
+                page is requested when the work on the previous page is queued. None for the pages of `transfer`.
         """
         table = self._tables[name]
         self._fill()
@@ -278,8 +278,8 @@ class Topology:
     ) -> tuple[Slot, Stream]:
         """Find or fill the slot of a page. Return the slot, and the stream to which its latest copy was issued.
 
-        `views` holds the page if it was read from disk; all its arrays are then copied, so that another `Use` does not
-        read it again. `work` is the stream of the pages before this one in a task.
+        `views` holds the page if it was read from disk. All arrays of such a page are copied, so that another `Use`
+        does not read the page again. `work` is the stream of the earlier pages of the same task.
         """
         slot = self._slots.find(part.page)
         missing = [key for key in table.keys if slot is None or key not in slot.held]
@@ -340,7 +340,7 @@ class Topology:
         return self._tables[name].address
 
     def refresh(self, stream: Stream | None) -> None:
-        """Update the tables of rows that `rows` has returned: pages may have left their slots."""
+        """Update the tables of rows that `rows` has returned, because pages may have left their slots."""
         for table in [self._tables[name] for name in self._shown] if not self.resident else ():
             slots = [self._slots.find(page) for page in range(self.pages)]
             now = [slot.address if slot and slot.held.issuperset(table.keys) else 0 for slot in slots]
@@ -358,7 +358,7 @@ class Topology:
 
     @property
     def beside(self) -> Stream | None:
-        """The stream of kernels over pages without copies; None (the default stream) if all are resident."""
+        """The stream of kernels over pages without copies; None (the default stream) if all pages are resident."""
         return None if self.resident else self._cached
 
     def borrow(self, number: int) -> tuple[Slot, Stream]:

@@ -40,7 +40,8 @@ class Link:
     page: float = 0.0
 
     def whole(self, nbytes: Any) -> Any:
-        """The seconds that each copied page of a superstep takes, for its size in bytes (a number or an array)."""
+        """The seconds that a copied page of a superstep takes, by the size of the page in bytes (a number or an array).
+        """
         return np.maximum(self.page, self.start + nbytes / self.copied)
 
 
@@ -90,7 +91,7 @@ class Transfer:
         whole: the pages that are cached or must be copied.
         direct: the pages that kernels read directly from host memory.
         packed: the pages whose active rows the CPU gathers.
-        tasks: the pages `whole` as tasks, of which each is one launch; () for a task for each page.
+        tasks: the pages `whole`, grouped into tasks of one launch each; () if each page is a task.
         ordered: whether the tasks are processed in their order; otherwise tasks whose pages are on the device come
             first.
     """

@@ -37,7 +37,7 @@ _BLOCKS = 8  # blocks per multiprocessor
 
 
 class BitmapWay(PushWay):
-    """Rule P if memory is short: a superstep follows the edges of the active vertices, which are marked in a bitmap."""
+    """Rule P for short memory: a superstep follows the edges of the active vertices, which are marked in a bitmap."""
 
     name = "bitmap push"
     given_up = 3
@@ -53,7 +53,7 @@ class BitmapWay(PushWay):
         return super().refused(loop, graph, options) or ("contributions are pushed to cells" if cells else "")
 
     def pulls(self, loop: LoopSpec, options: Options) -> bool:
-        """Whether supersteps may be full passes."""
+        """Return whether supersteps may be full passes."""
         return True
 
     def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
@@ -105,8 +105,8 @@ def _sizes(n: int, edges: int) -> dict[str, int]:
 class BitmapLoop(CountedLoop):
     """A loop with a single pass that pushes (see `BitmapWay`). Implements `vlang.runtime.engine.machine.Loop`.
 
-    The host runs one superstep at a time, without priorities and without early exit. A superstep is a full
-    pass if that is cheaper, unless the pass does not record which vertices it changes.
+    The host runs one superstep at a time, without priorities and without early exit. A superstep is a full pass if a
+    full pass is cheaper and records which vertices it changes.
 
     Args:
         machine: the machine of the run.

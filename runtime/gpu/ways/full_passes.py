@@ -60,7 +60,8 @@ class FullPasses:
         pointed: the lists over which passes along pointers pull.
         pages: the choices of how pages of a frontier are read.
         rates: the rates of the device.
-        moving: if the offsets move with windows of vertices, the address of memory for those of any page; otherwise 0.
+        moving: if offsets move with windows of vertices, the address of memory for the offsets of one page; otherwise
+            0.
     """
 
     counts_degrees: ClassVar[bool] = False
@@ -101,8 +102,8 @@ class FullPasses:
         self._load()
 
     def notes(self) -> tuple[str, ...]:
-        """Sentences about the loops that, because device memory is short, do not run in the preferred execution way,
-        and about choices of pages that the run does not follow.
+        """Sentences about loops that do not run in the preferred execution way because device memory is short, and
+        about options for pages that the run does not follow.
         """
         machine = self.machine
         short = shortfalls(machine.ways, machine.plan.loops, machine.graph, machine.options, self._sides)
@@ -146,7 +147,7 @@ class FullPasses:
         self.scratch.aim(self.topologies)
 
     def _taken(self) -> Iterator[tuple[Way, LoopSpec]]:
-        """Yield each loop of the plan with each execution way in which the loop may run."""
+        """Yield all pairs of a loop of the plan and an execution way in which the loop may run."""
         machine = self.machine
         for loop in machine.plan.loops:
             for way in candidates(machine.ways, loop, machine.graph, machine.options):
@@ -305,7 +306,7 @@ class FullPasses:
             topology.longs, topology.long_count, reading, leave if reading == "either" else NEVER)
 
     def reading(self, kind: str) -> str:
-        """How kernels over frontiers and lists read the pages of a direction (see SparseTopology)."""
+        """The way in which kernels over frontiers and lists read the pages of a direction (see SparseTopology)."""
         topology, asked = self.topologies[kind], self.machine.options.transfer
         if topology.resident:
             return "rows"

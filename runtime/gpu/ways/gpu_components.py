@@ -76,7 +76,7 @@ class ComponentsWay:
         return "the graph is directed" if directed and loop.copied.domain != "both" else ""
 
     def pulls(self, loop: LoopSpec, options: Options) -> bool:
-        """Whether the loop may read the edges along which its passes gather: always true."""
+        """Return True, because the loop may read the edges along which its passes gather."""
         return True
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
@@ -170,7 +170,7 @@ class ConnectLoop:
 
 
 def _unordered(machine: GpuMachine, field: str, dtype: str) -> bool:
-    """Whether min and max of the values of a field depend on the order of the operands."""
+    """Return whether the min or the max of the values of a field depends on the order of the operands."""
     return machine.n > 0 and _count(machine, f"count_unordered_{dtype[1:]}", machine.pointer(f"field:{field}"),
                                     machine.n) > 0
 

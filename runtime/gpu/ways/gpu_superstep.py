@@ -39,7 +39,7 @@ class NotifyWay:
         return "" if any(stage.notify is not None for stage in loop.stages) else loop.skip_reason
 
     def pulls(self, loop: LoopSpec, options: Options) -> bool:
-        """Whether the loop may read the edges along which its passes gather: always true."""
+        """Return whether the loop may read the edges along which its passes gather: always true."""
         return True
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
@@ -92,7 +92,7 @@ class FullWay:
         return ""
 
     def pulls(self, loop: LoopSpec, options: Options) -> bool:
-        """Whether the loop may read the edges along which its passes gather: always true."""
+        """Return whether the loop may read the edges along which its passes gather: always true."""
         return True
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
@@ -113,7 +113,7 @@ class FullWay:
 
 
 def in_place(spec: LoopSpec, options: Options) -> bool:
-    """Whether the passes of a loop write to the buffers that they read.
+    """Return whether the passes of a loop write to the buffers that they read.
 
     A loop whose result does not depend on the order of updates (rule A) runs in place, because it then needs fewer
     supersteps for the same final state. Two kinds of such loops do not run in place. A loop whose supersteps are

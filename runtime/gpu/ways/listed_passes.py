@@ -2,8 +2,8 @@
 
 Source: Zhu et al., "WolfGraph: the edge-centric graph processing on GPU", FGCS 2019. A pass clears the cells of all
 vertices, joins the contribution of each edge into the cell of its receiver, and then applies the writes of all vertices
-(listed.cuh). If a loop's updates may be repeated in any order (rules A and P), the parts on the device are processed
-repeatedly while the next part is copied. The repetition ends when no vertex changes.
+(listed.cuh). If rules A and P hold for a loop (updates may be repeated, in any order), the parts on the device are
+processed repeatedly while the next part is copied. The repetition ends when no vertex changes.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class ListedPasses(FullPasses):
         self._edges.sweep(launch)
 
     def _ends(self, kind: str) -> int:
-        """Which ends of an edge receive in a pass along an adjacency direction (see listed.cuh)."""
+        """Return which ends of an edge receive in a pass along an adjacency direction (see listed.cuh)."""
         if not self.machine.graph.directed:
             return int(self._mirrored)
         return 2 if kind == "both" else 0
@@ -121,7 +121,8 @@ class ListedPasses(FullPasses):
         return self.machine.graph.m * (2 if self._ends(stage.domain or "in") == 2 else 1)
 
     def _repeating(self, stage: StageSpec, gpu: GpuStage, edges: ListedEdges) -> int:
-        """Process each part. While the next part is copied, process this part and earlier parts on the device again.
+        """Process each part. While the next part is copied, process the current part and earlier parts on the device
+        again.
 
         The repetition ends when no vertex changes.
         """
@@ -191,8 +192,8 @@ def table_places(cell: int) -> int:
 
 
 def _repeatable(stage: StageSpec) -> bool:
-    """Whether a vertex may apply only some of its contributions, and may apply a contribution several times (rule P,
-    direct pushes).
+    """Return whether a vertex may apply only some of its contributions, and may apply a contribution several times
+    (rule P, direct pushes).
     """
     return stage.gpu is not None and stage.gpu.push == "direct" and stage.loop_end
 

@@ -119,7 +119,7 @@ class NotifyPull:
 
     @property
     def in_rows(self) -> bool:
-        """Whether kernels can read every page at any time."""
+        """Return whether kernels can read every page at any time."""
         return self._sparse.reading == self._against.reading == "rows"
 
     def station(self, in_place: bool) -> dict[str, int]:
@@ -150,7 +150,7 @@ class NotifyPull:
         return self._machine.pointer(f"work:notify.{self._stage.name}")
 
     def chosen(self, asked: str) -> bool:
-        """Whether to run as notify-pull.
+        """Return whether to run as notify-pull.
 
         If the option `mode` is "auto" or "dual", `should_notify` decides. For its decision, this method counts the
         out-edges of changed vertices on the device, and waits for the result.
@@ -229,7 +229,7 @@ class NotifyPull:
         self._machine.launch(template, self._struct, constants, self._blocks, args, shared=shared, stream=stream)
 
     def _by_pages(self, topology: SparseTopology) -> bool:
-        """Whether to copy pages to the device; otherwise kernels read rows in host memory."""
+        """Return whether to copy pages to the device; otherwise kernels read rows in host memory."""
         return topology.reading == "pages" or self._reached >= topology.leave
 
     def _notify(self) -> None:

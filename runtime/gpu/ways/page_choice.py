@@ -1,4 +1,6 @@
-"""How supersteps over few vertices read pages: the transfer of each page, the tasks of a push, and their order."""
+"""Chooses how supersteps over few vertices read pages: the transfer of each page, the tasks of a push, and the order of
+tasks.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ __all__ = ["PageChoice"]
 
 
 class PageChoice:
-    """Chooses how the pages of a frontier reach the kernels, as the research options of the run ask.
+    """Chooses how the pages of a frontier reach the kernels, by the research options of the run.
 
     Args:
         machine: the machine of the run.
@@ -85,11 +87,11 @@ class PageChoice:
         sweep_slices(self._topologies[kind], name, sliced, launch, self._packer(kind, name), again)
 
     def gathers(self, asked: str) -> bool:
-        """Whether pushes may gather rows: an option requests gathering, or selects the published formulas."""
+        """Return whether pushes may gather rows: an option requests gathering, or selects the published formulas."""
         return asked == "compact" or (asked == "auto" and self._machine.options.switching == "published")
 
     def notes(self) -> tuple[str, ...]:
-        """Sentences on choices that the run does not follow."""
+        """Sentences about options for pages that the run does not follow."""
         options = self._machine.options
         asked = [text for text, on in ((f"combine={options.combine}", options.combine != "1"),
                                        (f"page_order={options.page_order}", options.page_order != "auto")) if on]

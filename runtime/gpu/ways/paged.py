@@ -54,7 +54,8 @@ def chosen_kernels(stage: StageSpec, priority: int, options: Options) -> list[Ke
 
 
 def in_place(stage: StageSpec) -> bool:
-    """Whether vertices push values that this superstep has updated, so that the order of pages makes a difference."""
+    """Return whether vertices push values that the current superstep has updated, so that the order of pages matters.
+    """
     return stage.gpu is not None and stage.gpu.push == "direct" and stage.gpu.early != "frontier"
 
 
@@ -69,8 +70,8 @@ class PagedPush:
         tables: the device addresses of the structs and queues of the loop, by name.
         control: the state of the loop.
         priority: 1 if the loop runs in priority order and so has far piles, otherwise 0.
-        twice: whether vertices that a task has found push along the edges of its pages at once, while these are on the
-            device (HyTGraph, VI-A).
+        twice: whether the vertices that a task has activated also push along the edges of the task's pages while these
+            pages are on the device (HyTGraph, VI-A).
     """
 
     machine: SparseMachine
@@ -84,7 +85,7 @@ class PagedPush:
     def superstep(self, step: int) -> None:
         """Queue superstep number `step` of the loop, counted from 0.
 
-        Afterwards `control` has only the record of this superstep.
+        After the superstep, `control` has only the record of this superstep.
         """
         machine, gpu, table, frame = self.machine, self.stage.gpu, self.tables["table"], self.machine.frame
         assert gpu is not None

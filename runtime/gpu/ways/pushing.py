@@ -74,7 +74,8 @@ class PushWay:
             if options.max_rounds is not None and ahead else ""
 
     def pulls(self, loop: LoopSpec, options: Options) -> bool:
-        """Whether a superstep may be a full pass, or let unreached vertices search for a neighbour in the frontier.
+        """Return whether a superstep may be a full pass, or may let unreached vertices search for a neighbour in the
+        frontier.
 
         Supersteps in priority order are never full passes. But a loop does not run in priority order if whole pages
         must be copied (option `transfer`).
@@ -142,7 +143,7 @@ def pushing_kernels(stage: StageSpec, reading: str = "rows") -> list[Key]:
 
 
 def is_uniform(stage: StageSpec) -> bool:
-    """Whether unreached vertices may scan their neighbours, and stop at the first neighbour in the frontier."""
+    """Return whether unreached vertices may scan their neighbours, and stop at the first neighbour in the frontier."""
     return stage.gpu is not None and stage.gpu.push == "direct" and stage.gpu.early == "frontier"
 
 
@@ -194,7 +195,7 @@ class PushLoop(CountedLoop):
         machine: the machine of the run.
         stage: the pass.
         costs: the costs that decide the mode of a superstep.
-        full: whether supersteps may be full passes if that is cheaper.
+        full: whether supersteps may be full passes if full passes are cheaper.
         out: the adjacency direction along which vertices push; None for the opposite of the direction of the pass.
         span: the vertices that may become active, as the first vertex and the last vertex plus 1; None for all.
         twice: whether supersteps over pages process a page twice if the pass pushes in place (option `loaded`).
@@ -263,7 +264,9 @@ class PushLoop(CountedLoop):
         return costs.held if able and traverse_bytes(WALKING, costs.held) <= self._machine.device.info.shared else 0
 
     def advance(self, room: int | None) -> Sequence[Done]:
-        """Run supersteps until no vertex is active, or `room` supersteps or the limit of one launch is reached."""
+        """Run supersteps until no vertex is active, until `room` supersteps have run, or until the limit of one launch
+        is reached.
+        """
         if not self._begun:
             self._begin()
         rows: list[Done] = []

@@ -28,7 +28,7 @@ _MOST_MOVES = 32  # maximum number of fields with two buffers plus fields that a
 
 
 def relays(spec: LoopSpec) -> bool:
-    """Whether the supersteps of a loop can run without the host in between.
+    """Return whether the supersteps of a loop can run without the host in between.
 
     The result is True if three conditions hold. The loop ends only when no vertex is active. All passes over edges may
     skip vertices, and have the same adjacency direction. A pass over vertices counts active vertices and writes no

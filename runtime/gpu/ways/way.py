@@ -34,8 +34,8 @@ class Way(Protocol):
 
     Attributes:
         name: the name that `vlang explain` prints.
-        given_up: the order in which execution ways are dropped if memory is short, 1 before 2; 0 for a way that needs
-            memory only for state and edges.
+        given_up: the order in which execution ways are dropped if memory is short: ways with 1 before ways with 2. 0
+            for a way that needs memory only for state and edges.
         spare: whether the way is only a replacement for another way whose memory does not suffice.
         sure: whether `begin` never returns None.
         measured: whether the way uses rates that are measured on the device.
@@ -56,7 +56,9 @@ class Way(Protocol):
         """
 
     def pulls(self, loop: LoopSpec, options: Options) -> bool:
-        """Whether a run of the loop may read the edges along which its passes gather, if the values permit this way."""
+        """Return whether a run of the loop may read the edges along which its passes gather, if the values permit this
+        way.
+        """
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
         """The edges that this way reads in addition to the edges of full passes: triples of direction, name and `Use`.

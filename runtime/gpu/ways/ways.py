@@ -1,7 +1,7 @@
 """The execution ways of loops on a GPU, in order of preference. A loop runs in the first way that may run it.
 
 All ways reach the same final state (docs/language.md, section 10), so their order affects only time. All code that
-depends on the ways uses this list: it runs a loop, reserves its memory, compiles its kernels before the run, checks
+depends on the ways uses this list: the code that runs loops, reserves memory, compiles kernels before the run, checks
 options, or prints `vlang explain`.
 """
 
@@ -34,8 +34,8 @@ def modes() -> tuple[str, ...]:
 def said(loop: LoopSpec, graph: Graph | None, options: Options) -> list[str]:
     """Lines about a loop for `vlang explain`: one for each way in order, up to the first way that surely runs the loop.
 
-    Each line says whether the way may run the loop under the options, or why it cannot; the last line also says which
-    way runs the loop if GPU memory is short. `graph` is None if the graph is not known yet.
+    Each line says whether the way may run the loop under the options, or why the way cannot run it. The last line also
+    says which way runs the loop if GPU memory is short. `graph` is None if the graph is not known yet.
     """
     lines = []
     for way in (way for way in WAYS if not way.spare):
@@ -68,8 +68,8 @@ def candidates(ways: Sequence[Way], loop: LoopSpec, graph: Graph, options: Optio
 
 
 def read_by(ways: Sequence[Way], plan: Plan, graph: Graph, options: Options) -> set[str]:
-    """The adjacency directions whose edges are read more than once, by blocks or loops. All ways in which a loop may
-    run count.
+    """The adjacency directions whose edges are read more than once, by blocks or loops. The result includes the
+    directions of all ways in which a loop may run.
 
     A pass that runs once, such as a `require`, does not count: a pass that runs once copies each of its pages once in
     any case.
@@ -94,7 +94,7 @@ def read_by(ways: Sequence[Way], plan: Plan, graph: Graph, options: Options) -> 
 def shortfalls(
     ways: Sequence[Way], loops: Sequence[LoopSpec], graph: Graph, options: Options, sides: Mapping[str, Side]
 ) -> Iterator[str]:
-    """Sentences about the loops that, because device memory is short, do not run in the preferred way.
+    """Sentences about loops that do not run in the preferred way because device memory is short.
 
     Args:
         ways: the ways for which there is enough memory.

@@ -1,7 +1,8 @@
 """Moves windows of vertex arrays between host and device memory while kernels run.
 
-There are two window buffers on the device. While kernels run on one window, the next one is copied to the other buffer.
-A window that was written is copied back after the next one has been queued, so that the device does not wait.
+There are two window buffers on the device. While kernels run on one window, the next window is copied to the other
+buffer. A window that was written is copied back after the next window has been queued, so that the device does not
+wait.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class Mover:
         self.copied = 0
 
     def bytes_for(self, moves: Iterable[Moves], vertices: int, offsets: bool) -> int:
-        """The size of a buffer for windows of some vertices, of the pass that needs most.
+        """The size of a buffer for windows of a number of vertices: the maximum over all passes.
 
         Args:
             moves: the arrays of each pass.
@@ -104,7 +105,7 @@ class Mover:
             moves: the arrays that the pass needs.
             main: the device address of the frame.
             run: queues the kernels of the pass over a window.
-            offsets: the offsets of all vertices, if they move with the window.
+            offsets: the offsets of all vertices, if offsets move with the window.
         """
         device, last = self._device, None
         for number, window in enumerate(windows):
@@ -124,7 +125,9 @@ class Mover:
     def _fill(
         self, room: _Room, window: Window, moves: Moves, offsets: NDArray[np.uint64] | None
     ) -> tuple[dict[str, int], int]:
-        """Copy a window to the device; returns the addresses of the arrays for vertex 0, and that of the offsets."""
+        """Copy a window to the device; returns the addresses of the arrays for vertex 0, and the address of the
+        offsets.
+        """
         device, state = self._device, self._state
         if room.used is not None:
             device.wait(room.used, self._up)
@@ -169,7 +172,9 @@ class Mover:
             self._set_words(at, len(some) // 2, *some, *[0] * (2 * _PAIRS - len(some)))
 
     def _fetch(self, room: _Room) -> None:
-        """Copy back what a pass has written in a window, after its kernels have ended."""
+        """Copy the arrays that a pass has written in a window back to the host, after the kernels of the pass have
+        ended.
+        """
         assert room.window is not None
         assert room.used is not None
         low, high = room.window.low, room.window.high

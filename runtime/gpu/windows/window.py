@@ -19,12 +19,12 @@ __all__ = ["Moves", "Window", "moves_of", "no_windows", "page_windows", "vertex_
 
 @dataclass(frozen=True)
 class Window:
-    """A range of vertices, with the pages that have all of their edges.
+    """A range of vertices, with the pages that hold all edges of these vertices.
 
     Attributes:
         low, high: the vertices, low to high - 1.
         pages: the first page, and the last page plus 1; two zeros for a pass over vertices.
-        longs: the numbers of the first long vertex, and of the last one plus 1.
+        longs: the number of the first long vertex, and the number of the last long vertex plus 1.
     """
 
     low: int
@@ -47,7 +47,7 @@ class Moves:
 
 
 def no_windows(plan: Plan, options: Options) -> str:
-    """The reason why all arrays over vertices must be on the GPU during a run; "" if windows of them may move.
+    """The reason why all arrays over vertices must be on the GPU during a run; "" if windows of these arrays may move.
 
     Windows require full passes, because only full passes access the receivers in the order of the pages.
     """
@@ -97,7 +97,7 @@ def vertex_windows(n: int, size: int) -> Iterator[Window]:
 def page_windows(side: Side, cut: Cut, size: int) -> Sequence[Window]:
     """Windows of whole pages, in order, with at most `size` vertices each if the pages permit.
 
-    A row that is cut by the end of a page is in one window with all of its pages.
+    If a row extends over several pages, all of these pages are in one window.
     """
     offsets, longs = side.offsets.view(np.int64), long_rows(side).longs[:, 0]
     lows, found, first = cut.lows, list[Window](), 0

@@ -1,8 +1,8 @@
 """The machine of a GPU whose memory is too small for the vertex arrays of a run.
 
 Source: Kim et al., "GTS: a fast and scalable graph processing method based on streaming topology to GPUs", SIGMOD 2016:
-attributes that kernels only read, at the vertices of a page, move with the page. Here written attributes move as well,
-because a full pull writes only the vertices of its pages.
+attributes that kernels only read at the vertices of a page move with the page. In this module written attributes move
+as well, because a full pull writes only the vertices of its pages.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _PAGE = 4 << 20  # bytes of neighbours in a page of edges in memory, as pages ar
 
 @dataclass(frozen=True)
 class _Kept:
-    """Copies of vertex arrays: those in host memory by slot, and the copy of the others on the device."""
+    """Copies of vertex arrays: the copies in host memory by slot, and one copy of all other arrays on the device."""
 
     slots: tuple[str, ...]
     hosted: dict[str, NDArray[Any]]
@@ -108,12 +108,12 @@ class WindowedMachine(GpuMachine):
 
     @property
     def frame(self) -> int:
-        """The device address of the frame, after pending writes; in a window, that of the window's frame."""
+        """The device address of the frame (in a window, of the window's frame), after pending writes."""
         return super().frame if self._window is None else self._window[1]
 
     @property
     def span(self) -> tuple[int, int]:
-        """The vertices over which passes run: those of the window, or all."""
+        """The vertices over which passes run: the vertices of the window, or all vertices."""
         return super().span if self._window is None else (self._window[0].low, self._window[0].high)
 
     def _over(self, moves: Moves, launch: Callable[[], None]) -> None:
@@ -216,7 +216,7 @@ class WindowedMachine(GpuMachine):
         kept.hosted.clear()
 
     def same(self, slots: Sequence[str], kept: object) -> bool:
-        """Whether vertex arrays are equal, bit for bit, to a copy."""
+        """Return whether vertex arrays are equal, bit for bit, to a copy."""
         assert isinstance(kept, _Kept)
         others = [slot for slot in slots if slot not in kept.hosted]
         return all(self.windowed_state.same(slot, array) for slot, array in kept.hosted.items()) and (
@@ -229,6 +229,6 @@ class WindowedMachine(GpuMachine):
 
     # ---------------------------------------------------------------------------- end
     def moved(self) -> Moved:
-        """Return counts of what the run has moved so far, with the copies of windows among the bytes copied."""
+        """Return the counts of the edges that the run has moved so far; the bytes copied include copies of windows."""
         found, mover = super().moved(), self._passes.mover
         return found if mover is None else found._replace(bytes_copied=found.bytes_copied + mover.copied)

@@ -46,7 +46,7 @@ class WindowedPasses(FullPasses):
         return cast("WindowedMachine", self.machine)  # the only machine that makes such passes
 
     def open(self) -> None:
-        """Create the window buffers, and the topology in the memory that they leave free.
+        """Create the window buffers, and the topology in the remaining memory.
 
         Raises OutOfMemory. The message says how much memory is needed with the smallest windows.
         """
@@ -87,7 +87,7 @@ class WindowedPasses(FullPasses):
         raise AssertionError("edges fit into no memory")
 
     def _whole_rows(self) -> bool:
-        """Whether the offsets stay on the device, because kernels over whole rows read them at any vertex."""
+        """Return whether the offsets stay on the device, because kernels over whole rows read them at any vertex."""
         return any(stage.structures for stage in self.machine.plan.stages)
 
     def _moves(self, of_edges: bool) -> list[Moves]:

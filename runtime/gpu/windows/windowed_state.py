@@ -1,4 +1,4 @@
-"""The state of a run of which some vertex arrays are in host memory, because GPU memory is too small for them."""
+"""The state of a run that keeps some vertex arrays in host memory because GPU memory is too small for these arrays."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ __all__ = ["WindowedState"]
 
 
 class WindowedState(GpuState):
-    """Like `GpuState`, but some arrays stay in host memory or in files: those that passes access in the order of
-    the vertices.
+    """Like `GpuState`, but the arrays that passes access in the order of the vertices stay in host memory or in files.
 
     In the frame these arrays have the address 0. Kernels get their windows through other frames.
 
@@ -88,7 +87,7 @@ class WindowedState(GpuState):
         return self.hosted[slot] if slot in self.hosted else super().array(slot)
 
     def parts(self, slot: str) -> Iterator[tuple[int, int]]:
-        """Ranges of vertices that cover an array in host memory, each of which is released after its use."""
+        """Yield ranges of vertices that cover an array in host memory; each range is released after its use."""
         for low in range(0, self.n, WINDOW):
             high = min(low + WINDOW, self.n)
             yield low, high
@@ -100,12 +99,13 @@ class WindowedState(GpuState):
         return array[low * width : high * width]
 
     def release(self, low: int, high: int) -> None:
-        """Let the windows of vertices low to high - 1 leave the memory of the process if they are in files."""
+        """Release the windows of vertices low to high - 1 from the memory of the process if the windows are in files.
+        """
         if self.room is not None:
             self.room.release(low, high)
 
     def copy(self, slot: str, source: str) -> None:
-        """Copy one vertex array over another, of which at least one is in host memory."""
+        """Copy one vertex array over another; at least one of both arrays is in host memory."""
         for low, high in self.parts(slot):
             at = low * self.row_bytes(slot)
             if slot not in self.hosted:
@@ -126,7 +126,7 @@ class WindowedState(GpuState):
             self.rows(self.hosted[slot], low, high)[:] = self.rows(array, low, high)
 
     def same(self, slot: str, kept: NDArray[Any]) -> bool:
-        """Whether an array in host memory has the same bits as a copy."""
+        """Return whether an array in host memory has the same bits as a copy."""
         array = self.hosted[slot]
         return all(self.rows(array, *part).tobytes() == self.rows(kept, *part).tobytes() for part in self.parts(slot))
 

@@ -64,7 +64,7 @@ def kind_of(type_: Any) -> str:
 
 
 def advice(type_: Any) -> str:
-    """Advice on what to use instead of a column of this type if it does not hold numbers."""
+    """Advice on what to use instead of a column of this type, for a type that does not hold numbers."""
     return {
         "text": "a column of numbers; columns=[...] with its name reads it as names of a category",
         "time": "a column of dates, timestamps or numbers; cast it, a duration to int64",
@@ -75,7 +75,7 @@ def advice(type_: Any) -> str:
 
 
 def id_advice(type_: Any) -> str:
-    """Advice on what to use instead of a column of this type if it does not hold ids."""
+    """Advice on what to use instead of a column of this type, for a type that does not hold ids."""
     return {
         "float": "a column of integers or text; cast it to int64 (in pandas .astype(\"Int64\") keeps missing ones)",
         "time": "a column of integers or text; cast it to int64, or to text",

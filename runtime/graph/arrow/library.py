@@ -12,7 +12,7 @@ _LEAST = (14, 0, 1)  # earlier versions run code from the metadata of a file (CV
 
 
 def pyarrow(what: str) -> ModuleType:
-    """Import pyarrow; raises GraphError if it is missing or too old.
+    """Import pyarrow; raises GraphError if pyarrow is missing or too old.
 
     `what` is the subject of the message "... needs pyarrow".
     """
@@ -39,7 +39,8 @@ def _version(text: str) -> tuple[int, ...]:
 
 
 def is_table(value: object) -> bool:
-    """Whether an object exports a table in Arrow's format, as the tables of pandas, polars, pyarrow and DuckDB do.
+    """Return whether an object exports a table in Arrow's format, like the tables of pandas, polars, pyarrow and
+    DuckDB.
 
     An object with a dtype or type but without column names is a single column, not a table.
     """

@@ -40,7 +40,7 @@ def _unit(type_: Any) -> str:
 
 
 class NamedColumn:
-    """Reads the batches of one column as numbers; `finish` returns what the numbers mean."""
+    """Reads the batches of one column as numbers; `finish` returns the meaning of the numbers."""
 
     def __init__(self, type_: str, what: str) -> None:
         """Begin before the first batch. `type_` is the result of `named_type`; `what` is the column, for messages."""

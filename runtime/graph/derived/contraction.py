@@ -42,7 +42,9 @@ def contracted_graph(graph: Graph, groups: Any, weight: str) -> Graph:
 def _merged(
     src: NDArray[np.uint32], dst: NDArray[np.uint32], values: NDArray[np.float64], n: int, threads: int
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]:
-    """Each distinct pair of ends, with the sum of the values of its edges, added in the order of the edges."""
+    """Each distinct pair of ends, with the sum of the values of the edges between both ends; values are added in the
+    order of the edges.
+    """
     rows: Rows = build_rows(EdgeScan(src, dst, mirror=False), n, {"": values}, threads)
     tails = np.repeat(np.arange(n, dtype=np.uint32), np.diff(rows.offsets).astype(np.int64))
     first = np.ones(len(tails), np.bool_)

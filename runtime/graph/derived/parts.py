@@ -50,7 +50,7 @@ def component_graph(graph: Graph) -> Graph:
 
 
 def _rows(graph: Graph) -> tuple[str, Rows]:
-    """A direction whose adjacency lists have every edge column, and these adjacency lists."""
+    """Return a direction whose adjacency lists have every edge column, and the adjacency lists of this direction."""
     base = graph.built()
     return base.kind, Rows(base.offsets, base.targets, {name: base.stored(name) for name in graph.columns})
 

@@ -102,7 +102,9 @@ def cast(name: str, values: Array, column: Column, dtype: DTypeLike) -> Array:
 
 
 def converts(stored: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
-    """Whether a stored column has to be converted to the dtype `wanted`; False for bools, which are stored as uint8."""
+    """Return whether a stored column has to be converted to the dtype `wanted`; False for bools, which are stored as
+    uint8.
+    """
     return stored != wanted and not (wanted.kind == "b" and stored == np.uint8)
 
 
@@ -163,7 +165,9 @@ def _check_integer(name: str, values: Array, column: Column, wanted: np.dtype[An
 
 
 def _wider(value: int, wanted: np.dtype[Any]) -> str:
-    """What to write for an integer that a type does not hold; "" if no wider type of its kind does."""
+    """Advice on a wider type for an integer that a type does not hold; "" if no type of the same kind holds the
+    integer.
+    """
     if wanted.kind == "f" and (abs(value) > 2**53 or wanted.itemsize == 8):
         return "; declare the field as i64" if -(2**63) < value < 2**63 else ""
     if wanted.kind == "f":

@@ -157,7 +157,7 @@ class VertexIds:
         return found
 
     def lookup(self, vertex: object) -> int | None:
-        """The dense number of an id in any form that `find` accepts; None if the graph does not have it."""
+        """The dense number of an id in any form that `find` accepts; None if the graph does not have the id."""
         key = self.key(vertex)
         if key is None:
             return None

@@ -53,10 +53,11 @@ def column_values(edges: EdgeList, name: str, part: slice) -> NDArray[Any]:
 
 
 def only_column(graph: Graph, path: str) -> tuple[str | None, list[str]]:
-    """The column for a format with one weight per edge: `weight`, else the only column; and notes about the other
-    columns.
+    """Return the column for a format with one weight per edge (`weight` or, without a `weight`, the only column), and
+    notes about the other columns.
 
-    Raises GraphError if the column has names or times, or if none of several columns is called `weight`.
+    Raises GraphError if the column has names or times, or if there are several columns and no column is called
+    `weight`.
     """
     names = list(graph.columns)
     if len(names) > 1 and "weight" not in names:
@@ -79,8 +80,8 @@ def lost(
 
     Args:
         graph: the graph.
-        vertices: whether the format lists edges only, and so has no vertices without edges.
-        ids: the first id if the format numbers the vertices; None if it keeps the ids.
+        vertices: whether the format lists only edges, so that vertices without edges are lost.
+        ids: the first number if the format numbers the vertices; None if the format keeps the ids.
         direction: whether the format cannot mark edges as undirected.
         typed: whether the format distinguishes texts from integers.
     """

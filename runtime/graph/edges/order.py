@@ -1,9 +1,9 @@
 """Graphs whose rows are not in the order of the vertex ids, such as page files with the layout "degree".
 
 Adjacency lists, pages and the state of a run use *internal* numbers, which are row numbers. Programs, arguments and
-results use *dense* numbers, which are ranks of ids. A kernel converts between the two kinds of numbers where a program
-reads the number of a vertex, or a field of a vertex that is given by its number. The engine converts whole arrays at
-the beginning and the end of a run.
+results use *dense* numbers, which are ranks of ids. A kernel converts between the two kinds of numbers if a program
+reads the number of a vertex, or uses a number to select a vertex. The engine converts whole arrays at the beginning and
+the end of a run.
 """
 
 from __future__ import annotations

@@ -20,10 +20,10 @@ class Share:
     Attributes:
         edges: the edges, read as directed edges, with the ids that occur in these edges.
         directed: the direction that the file declares.
-        why: the reason for this direction, for the notes.
-        doubtful: if the number of edges of the whole file is one of these numbers, the text may be no list of edges, or
-            needs a warning.
-        declared: the numbers of vertices and edges that the file declares; None if it declares none.
+        why: the reason why the edges are directed or undirected, for the notes.
+        doubtful: numbers of edges. If the whole file has one of these numbers of edges, the text may not be a list of
+            edges, or needs a warning.
+        declared: the numbers of vertices and edges that the file declares; None if the file declares no numbers.
     """
 
     edges: EdgeList

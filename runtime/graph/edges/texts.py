@@ -118,8 +118,8 @@ class TextVertexIds(VertexIds):
         return VertexIds, (self.values,)
 
     def check(self) -> bool:
-        """Whether all texts are UTF-8, and each text is greater than the previous text. Only one part at a time is in
-        memory.
+        """Return whether all texts are UTF-8, and each text is greater than the previous text. Only one part at a time
+        is in memory.
         """
         before = None
         for first in range(0, self.count, FEW):

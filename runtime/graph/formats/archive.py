@@ -58,7 +58,7 @@ class Checked:
 
 
 def fits(parts: Sequence[Checked]) -> bool:
-    """Whether consecutive parts, which are all parts of an array, have the checksum of the whole array."""
+    """Return whether consecutive parts, which are all parts of an array, have the checksum of the whole array."""
     total = 0
     for part in parts:
         total = _joined(total, part.sum, part.length)
@@ -117,7 +117,7 @@ class Archive:
         return self.array(name, kinds, (n, *[None] * max(0, dimensions - 1)))
 
     def sealed(self, name: str) -> bool:
-        """Whether the array `name` lists the checksums of all other members, in their order.
+        """Return whether the array `name` lists the checksums of all other members, in their order.
 
         If so, the members are the arrays that `vlang.runtime.storage.output.write_arrays` wrote. Reading an array
         compares its bytes with its checksum.
@@ -168,7 +168,9 @@ class Archive:
         return array.astype(dtype.newbyteorder("="), copy=False)
 
     def stored(self, name: str) -> bool:
-        """Whether the bytes of an array are in the file as they are in memory, so that `part` can read some of them."""
+        """Return whether the bytes of an array are the same in the file and in memory, so that `part` can read some of
+        these bytes.
+        """
         if name not in self:
             return False
         info = self._members[name]
@@ -177,7 +179,7 @@ class Archive:
     def part(self, name: str, kinds: str, place: int, parts: int) -> tuple[Array, Checked]:
         """Some of the values of a `stored` array of one dimension, and the checksum of their bytes.
 
-        The checksum of the whole array is compared by `fits`, from the checksums of all parts.
+        `fits` computes the checksum of the whole array from the checksums of all parts, and compares it.
 
         Args:
             name: the array.

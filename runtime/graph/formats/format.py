@@ -1,4 +1,6 @@
-"""What a graph format does: recognise a file, read it, estimate its shape, and supply its edges to a conversion."""
+"""The interface of a graph format: recognise a file, read the file, estimate its shape, and supply its edges to a
+conversion.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +83,7 @@ class GraphFormat(ABC):
 
     Attributes:
         name: the name for messages.
-        cells: whether files have rows with cells, so that the options `missing`, `source_column`, `target_column` and
+        cells: whether files have rows of cells. If so, the options `missing`, `source_column`, `target_column` and
             `vertices` apply.
         suffixes: the suffixes of names under which graphs are written in this format; () if the format is only read, or
             its suffix is handled elsewhere.
@@ -95,7 +97,7 @@ class GraphFormat(ABC):
 
     @abstractmethod
     def recognises(self, beginning: Beginning) -> bool:
-        """Whether a file has this format, by its content."""
+        """Return whether a file has this format, by its content."""
 
     @abstractmethod
     def estimate(self, path: Path, asked: Asked, threads: int) -> Shape | None:
@@ -156,7 +158,7 @@ class ListFormat(GraphFormat):
 
         Args:
             path: the file.
-            asked: the options for reading, of which `directed` is not used.
+            asked: the options for reading; the option `directed` is ignored.
             workers: the threads to use.
             place, parts: which share to read: number `place`, from 0, of `parts` equal shares.
         """
@@ -179,7 +181,7 @@ class ListFormat(GraphFormat):
             columns: names of columns in which every cell must be a number, or a mapping from such names to types:
                 "number", "bool", "category", "date", "time", "time[ms]", "time[us]" or "time[ns]". If `columns` is
                 None, only the cells of the column "weight" must be numbers. Any other column is left out if a cell is
-                not a number, and `left_out` gives the reason. In the column of `weights`, too, every cell must be a
+                not a number, and `left_out` gives the reason. Every cell in the column of `weights` must also be a
                 number.
             missing: how to treat cells without a value (the texts in `asked.MISSING`). "error" raises GraphError.
                 "drop" drops a row with such a cell in one of `columns`. A number for `missing` replaces every cell

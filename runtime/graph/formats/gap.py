@@ -52,7 +52,7 @@ class _Gap(ListFormat):
     packs = False
 
     def recognises(self, beginning: Beginning) -> bool:
-        """Whether the counts at the beginning agree with the size of the file.
+        """Return whether the counts at the beginning agree with the size of the file.
 
         If the counts do not agree with the size, a file whose name ends in .sg or .wsg counts as a damaged file of this
         format.

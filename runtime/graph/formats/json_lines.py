@@ -40,7 +40,8 @@ class _JsonLines(ListFormat):
     suffixes = (".jsonl", ".ndjson")
 
     def recognises(self, beginning: Beginning) -> bool:
-        """Whether the first line is a JSON object, or begins like one and is too long to be checked."""
+        """Return whether the first line is a JSON object, or begins like a JSON object and is too long to be checked.
+        """
         first, end, _ = beginning.text.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
         if not first.startswith(b"{"):
             return False

@@ -47,7 +47,8 @@ class _Metis(ListFormat):
     suffixes = (".graph",)
 
     def recognises(self, beginning: Beginning) -> bool:
-        """Whether the first lines have the form of METIS, or the name ends in .graph and the first line has counts.
+        """Return whether the first lines have the form of METIS, or the name ends in .graph and the first line has
+        counts.
 
         A list of neighbours can look like a list of edges, in which case only the name decides.
         """
@@ -178,7 +179,8 @@ def _counts(line: bytes) -> _Counts | None:
 
 
 def _looks(counts: _Counts, width: int, lines: Sequence[bytes], whole: bool) -> bool:
-    """Whether `lines` can only be lists of neighbours: the lengths of many differ from `width`, and all fit `counts`.
+    """Return whether `lines` must be lists of neighbours: many lines have a length other than `width`, and all lines
+    fit `counts`.
 
     Args:
         counts: the counts of the first line.
@@ -261,7 +263,7 @@ class _Rows:
         self._rest = text[end:].copy()
 
     def end(self) -> None:
-        """Append the last line if it has no line end. Raises GraphError if lines are missing."""
+        """Append the last line, if the file does not end with a line end. Raises GraphError if lines are missing."""
         from vlang.runtime.graph.read.text_errors import plural, problem  # start-up
 
         if len(self._rest):

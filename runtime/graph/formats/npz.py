@@ -30,7 +30,7 @@ class _Npz(StoredFormat):
     name = "an .npz archive"
 
     def recognises(self, beginning: Beginning) -> bool:
-        """Whether a file is a zip archive, which is the container of .npz files."""
+        """Return whether a file is a zip archive, which is the container of .npz files."""
         return beginning.bytes.startswith((b"PK\x03\x04", b"PK\x05\x06"))
 
     def load(self, graph_type: type[Graph], path: Path, weights: str | None, threads: int | None) -> Graph:

@@ -184,7 +184,7 @@ class _Scanner:
         self.left_out: dict[str, LeftOut] = {}
 
     def _end_kind(self) -> str:
-        """The kind of the ids, "integer" or "text".
+        """Return the kind of the ids, "integer" or "text".
 
         Raises GraphError if a column has another kind, or if the columns differ.
         """

@@ -253,7 +253,7 @@ def _pajek(library: Any, text: bytes) -> Any:
 
 
 def _gml(library: Any, text: bytes) -> Any:
-    """Vertices are called by their labels, or by their ids where the file has no labels."""
+    """The ids of the graph are the labels of the vertices or, if the file has no labels, their GML ids."""
     labels = re.search(rb"\blabel\s", text) is not None
     return library.parse_gml(text.decode("utf-8"), label="label" if labels else "id")
 

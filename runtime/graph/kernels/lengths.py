@@ -1,4 +1,5 @@
-"""Measures row lengths, and the steps that warps of a GPU need for them (vlang/runtime/gpu/kernels/row_lengths.py).
+"""Measures row lengths, and the number of steps that warps of a GPU need for rows of these lengths
+(vlang/runtime/gpu/kernels/row_lengths.py).
 """
 
 from __future__ import annotations

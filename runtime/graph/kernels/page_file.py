@@ -104,14 +104,14 @@ def check_page(offsets: Any, rows: Any, edges: Any, targets: Any, n: Any) -> Any
         return ORDER
     if np.int64(offsets[rows]) != edges:
         return END
-    beyond = np.int64(0)
+    greatest = np.uint32(0)  # 32 bits, so that a vector register compares as many numbers as it has
     for e in range(edges):
-        beyond += targets[e] >= n
-    return TARGET if beyond != 0 else FINE
+        greatest = max(greatest, targets[e])
+    return TARGET if edges != 0 and greatest >= n else FINE
 
 
 def same_offsets(local: Any, rows: Any, whole: Any, begin: Any, edges: Any) -> Any:
-    """Whether the offsets of a page match the offsets of the whole adjacency, clipped to the page.
+    """Return whether the offsets of a page match the offsets of the whole adjacency, clipped to the page.
 
     Args:
         local: u32[rows + 1], the offsets in the page, relative to its first edge.

@@ -1,8 +1,8 @@
 """Cuts the adjacency of one direction into the pages of a page file, given only the degrees.
 
 A page ends before the row that would make it larger than the page size. The size includes the offsets, so rows without
-edges take space, too. A page is never much larger than the page size, unless a single row or segment is larger. The end
-of a page, as in runtime/graph/topology/pages.py, cuts only rows of more than SEGMENT edges, and only between two
+edges take space, too. A page is never much larger than the page size, unless a single row or segment is larger. As in
+runtime/graph/topology/pages.py, the end of a page cuts only rows of more than SEGMENT edges, and only between two
 segments.
 """
 

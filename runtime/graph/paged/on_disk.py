@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,17 +58,17 @@ class FileEdges:
     @cached_property
     def _merged(self) -> MergedPages:
         def read(kind: str, page: int, buffer: NDArray[np.uint8]) -> PageView:
-            return self.read(kind, page, buffer)[0]
+            return self.read(kind, page, buffer)[0]()
 
         return MergedPages(self._file, read)
 
     @property
     def note(self) -> str:
-        """A sentence that says why reads use the page cache of the system; "" if they do not use it."""
+        """A sentence that says why reads use the page cache of the system; "" if reads do not use the page cache."""
         return self._read.note
 
     def cuts(self, kind: str) -> PageCuts:
-        """How the adjacency of a kind is cut into pages."""
+        """Return the directory of the pages into which the adjacency of a kind is cut."""
         d = self._merged.directory if kind == "both" else self._file.directory(kind)
         return PageCuts(self.n, d.starts, d.firsts, d.longs, d.segments, d.segment_pages, d.cost, d.tasks,
                         d.segment_tasks)
@@ -88,13 +88,14 @@ class FileEdges:
         """The size of a page in bytes."""
         return self._merged.nbytes(page) if kind == "both" else self._file.extent(kind, page).nbytes
 
-    def read(self, kind: str, page: int, buffer: NDArray[np.uint8]) -> tuple[PageView, int]:
-        """Read a page into an aligned buffer, and check every byte of it. Raises DiskError, GraphError."""
-        if kind == "both":
-            return self._merged.read(page, buffer)
+    def read(self, kind: str, page: int, buffer: NDArray[np.uint8]) -> tuple[Callable[[], PageView], int]:
+        """Read a page into an aligned buffer. Returns its check and the bytes read. Raises DiskError, GraphError."""
+        if kind == "both":  # the parts are checked before they are merged
+            view, nbytes = self._merged.read(page, buffer)
+            return lambda: view, nbytes
         extent = self._file.extent(kind, page)
         self._read.read(extent.stripe, extent.offset, buffer)
-        return self._file.view(kind, page, buffer), extent.nbytes
+        return partial(self._file.view, kind, page, buffer), extent.nbytes
 
     def spare(self, kind: str) -> int:
         """The memory that a read of adjacency `kind` takes besides the buffer of the caller, in bytes."""

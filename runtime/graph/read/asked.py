@@ -28,7 +28,7 @@ class Asked:
 
     Attributes:
         directed: whether the edges are directed; None uses the direction of the file.
-        weights: the column that becomes "weight", by name or by number from 1; None if none was chosen.
+        weights: the column that becomes "weight", by name or by number from 1; None if no column was chosen.
         columns: the columns in which every cell must be a number. While the program is not known, `columns` is None,
             which means the column "weight".
         missing: the treatment of missing cells.
@@ -45,7 +45,7 @@ class Asked:
 
 
 def is_missing(cell: str) -> bool:
-    """Whether the text of a cell means a missing value."""
+    """Return whether the text of a cell means a missing value."""
     return cell.lower() in MISSING
 
 

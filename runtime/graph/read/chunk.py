@@ -84,7 +84,8 @@ class Chunk:
         fault: the error that stopped the scan, or None.
         dropped: the number of rows dropped for a missing cell.
         filled: the number of missing cells replaced by a number.
-        wide: field -> a Fault for its first integer beyond 64 bits, because of which the column is read as floats.
+        wide: maps each field that is read as floats because an integer exceeds 64 bits to a Fault for the first such
+            integer.
     """
 
     layout: Layout
@@ -160,8 +161,7 @@ def _odd(scratch: Scratch) -> NDArray[np.int64]:
 
 
 def _unfit(layout: Layout, scratch: Scratch) -> int | None:
-    """A field of integers with missing cells that are to be replaced by a fraction; None if there is no such field.
-    """
+    """Return a field of integers whose missing cells must be replaced by a fraction; None if there is no such field."""
     if not isinstance(layout.missing, float):
         return None
     fields = -1 - _odd(scratch)[:, 1]
@@ -191,7 +191,7 @@ def _scan(text: NDArray[np.uint8], first: int, end: int, layout: Layout, scratch
 
 
 def _plain(layout: Layout) -> bool:
-    """Whether lines consist only of ids and columns of integers."""
+    """Return whether lines consist only of ids and columns of integers."""
     return not layout.mark and not layout.text_ids and all(
         f.role not in (Role.SKIP, Role.FLOAT, Role.TEXT) for f in layout.fields)
 
@@ -287,7 +287,7 @@ def _parse_odd(text: NDArray[np.uint8], first: int, layout: Layout, scratch: Scr
 
 
 def _refused(layout: Layout) -> NDArray[np.bool_]:
-    """Whether a missing cell is an error, for each field: bool[fields].
+    """Return whether a missing cell is an error, for each field: bool[fields].
 
     Rows are dropped only for missing cells in needed columns, and a missing text is not replaced by a number.
     """

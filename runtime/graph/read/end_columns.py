@@ -30,7 +30,7 @@ class EndColumns:
 
 
 def names_ends(row: Sequence[str], ends: Ends) -> bool:
-    """Whether a row must be a header: it has names for both ends, or a column name that an option gives."""
+    """Return whether a row must be a header: it has names for both ends, or a column name that an option gives."""
     names = {plain_name(name) for name in row}
     asked = {one for one in (ends.source, ends.target) if one is not None and not one.isdigit()}
     return bool(names & set(SOURCES) and names & set(TARGETS)) or bool(asked & set(row))

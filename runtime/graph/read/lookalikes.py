@@ -2,7 +2,7 @@
 
 If a text of this kind were read as an edge list, the graph would have a wrong edge, or raise an error for a correct
 line. A text raises GraphError if it is certainly not an edge list, or if it has a second header in the middle. A
-doubtful text adds a warning. With a header such as `source target`, all lines after it are taken as edges.
+doubtful text adds a warning. All lines after a header such as `source target` are taken as edges.
 """
 
 from __future__ import annotations
@@ -167,7 +167,8 @@ def _integers(row: Sequence[str]) -> list[int] | None:
 
 
 def _is_matrix(first: Sequence[int], lines: Sequence[Sequence[int]], whole: bool) -> bool:
-    """Whether the first line is the numbers of rows, columns and entries, and other lines are positions without values.
+    """Return whether the first line has the numbers of rows, columns and entries, and all other lines are positions
+    without values.
     """
     rows, columns, entries = first
     return (all(len(line) == 2 and 1 <= line[0] <= rows and 1 <= line[1] <= columns for line in lines)
@@ -197,7 +198,7 @@ def _metis_form(first: Sequence[int]) -> tuple[int, int] | None:
 
 
 def _are_neighbours(first: Sequence[int], read: Scanned) -> bool:
-    """Whether the lines, which all have the same length, can be lists of neighbours. METIS has no self-loops."""
+    """Return whether the lines, which all have the same length, can be lists of neighbours. METIS has no self-loops."""
     n, m = first[:2]
     lead, each = _metis_form(first) or (len(first), 1)
     left = len(first) - lead

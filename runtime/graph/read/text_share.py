@@ -21,8 +21,8 @@ _PIECE = 1 << 16
 class FileShare(TextFile):
     """The lines of a plain text file that begin in one of several equal ranges of its bytes.
 
-    `head` has the first lines of the whole file. `begin` and `end` are the first byte of the share, and the last plus
-    1; they are 0 if the file is compressed, as it then has no shares.
+    `head` has the first lines of the whole file. `begin` and `end` are the first byte of the share and its last byte
+    plus 1; both are 0 for a compressed file, which has no shares.
     """
 
     def __init__(self, path: Path, place: int, parts: int) -> None:

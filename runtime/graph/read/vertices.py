@@ -66,7 +66,7 @@ def parse_vertices(given: object, workers: Workers, space: Space = IN_MEMORY, co
         column: name of the column of ids in a Parquet or Arrow file; None looks for a well-known name.
 
     Raises:
-        GraphError: `given` is no such value, or the file is wrong.
+        GraphError: `given` is none of these values, or the file is wrong.
         DiskError: the file cannot be read.
     """
     if isinstance(given, VertexTable):

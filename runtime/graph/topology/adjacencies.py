@@ -115,7 +115,7 @@ class Adjacencies:
         """A leading 0, then one sum per entry (a, b) of `neighbours`: the sum of a column over the edges from a to b.
 
         Args:
-            way: "out" for the edges from a to b, "in" for the edges from b to a.
+            way: "out" for the sums over the edges from a to b, "in" for the sums over the edges from b to a.
             name: the column; "" for the number of edges.
             dtype: the type of the sums.
         """
@@ -204,7 +204,7 @@ class Adjacencies:
             places: the new number of each old vertex; None if no number changes.
 
         Returns:
-            The adjacencies, and the first index in `gone` whose edge does not exist; None if all of them exist.
+            The adjacencies, and the first index in `gone` whose edge does not exist; None if all edges of `gone` exist.
         """
         from vlang.runtime.graph.topology.edit_rows import entries_of, inserted, withdrawn  # start-up: it loads readers
 

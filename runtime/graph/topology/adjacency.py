@@ -30,7 +30,8 @@ class Adjacency:
         kind: "in" (row = destination, targets = sources), "out" (row = source, targets = destinations) or "both".
         offsets: uint64[n + 1]; row r is targets[offsets[r]:offsets[r + 1]].
         targets: uint32[entries], increasing in each row, parallel edges in the order of the input.
-        addresses: the addresses of `offsets` and `targets`, for kernels; finding them takes longer than a short launch.
+        addresses: the addresses of `offsets` and `targets`, for kernels; they are kept because computing an address
+            takes longer than a short launch.
         span: the first vertex over which passes run, and the last such vertex plus 1; all other rows are empty.
 
     Raises GraphError for a row of more than 2^31 - 2 edges.
@@ -124,11 +125,11 @@ class Adjacency:
             return cached[key]
 
     def made(self, key: Hashable) -> bool:
-        """Whether `derived` has cached an object under `key`."""
+        """Return whether `derived` has cached an object under `key`."""
         return key in self._cached(key)
 
     def holds(self, name: str) -> bool:
-        """Whether the values of a column are already in memory in the order of this adjacency."""
+        """Return whether the values of a column are already in memory in the order of this adjacency."""
         return name in self._stored
 
 

@@ -1,10 +1,10 @@
 """An adjacency in 2-D cache blocks, which full sweeps read instead of its rows.
 
 A *strip* is a run of at most 2^16 consecutive destinations, and a *block* has the edges of a strip from one range of
-2^14 to 2^16 senders. One worker processes a strip, block by block: the accumulators of the strip stay in the level-2
-cache, the messages of the block in the caches of both levels, and the numbers of rows and senders inside a block have
-16 bits. A strip is the CPU counterpart of a shard of Garaph (USENIX ATC'17, section 3). Strips are also cut by senders
-(Zhang, Kiriansky, Mendis, Amarasinghe, Zaharia: Making caches work for graph analytics, IEEE Big Data 2017).
+2^14 to 2^16 senders. One worker processes a strip, block by block. The accumulators of the strip stay in the level-2
+cache, and the messages of the block stay in the caches of both levels. The numbers of rows and senders inside a block
+have 16 bits. A strip is the CPU counterpart of a shard of Garaph (USENIX ATC'17, section 3). Strips are also cut by
+senders (Zhang, Kiriansky, Mendis, Amarasinghe, Zaharia: Making caches work for graph analytics, IEEE Big Data 2017).
 
 In a block, rows with the same number of edges are together, in a *batch*. Therefore the branch at the end of a row is
 predictable, and loops over few edges have a fixed length. A row with more than BLOCK_SINGLE edges in a block has its
@@ -70,7 +70,7 @@ class Strip:
 
     Attributes:
         low, high: the first row of the strip, and the end.
-        start, end: the range of its edges in the arrays of all strips.
+        start, end: the range of the strip's edges in the arrays of all strips.
         batches: uint32[B, 3]: for each batch the first sender of its range, the number of rows, and the edges of each
             row.
         rows: uint16[pairs], the rows of all batches, relative to `low`.
@@ -191,7 +191,9 @@ def _cuts(costs: Int64s, most: int) -> Int64s:
 
 
 def _shift(n: int, edges: int, strips: int) -> int:
-    """The bits of a range of senders: few, so that messages stay near, but blocks of a sparse graph need edges."""
+    """Choose log2 of the number of senders in a range. Small ranges keep messages in cache, but blocks of a sparse
+    graph need large ranges to have enough edges.
+    """
     return next((bits for bits in _SHIFTS if edges >= strips * -(-n >> bits) * _LEAST_EDGES), 16)
 
 

@@ -2,7 +2,7 @@
 
 The entries (row, neighbour) are counted per bucket of rows, then scattered to their buckets, and each bucket is sorted
 while it is in cache. The key of a scattered entry has 32 bits if row and neighbour fit, else 64. Large inputs with
-wider keys or columns are scattered in a few groups of buckets, one after the other: the scan is repeated for each
+wider keys or columns are scattered in a few groups of buckets, one after the other. The scan is repeated for each
 group, but the temporary arrays hold only the entries of one group. All steps are stable, so the result depends neither
 on the number of threads nor on the grouping. The division into buckets that fit in cache follows propagation blocking
 (Beamer, Asanovic, Patterson, IPDPS 2017).
@@ -54,7 +54,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class _Layout:
-    """How rows are divided into buckets: bucket b holds the rows from b << shift on.
+    """The division of rows into buckets: bucket b begins with row b << shift.
 
     A key consists of the row inside the bucket and, in its low `bits` bits, the neighbour.
     """

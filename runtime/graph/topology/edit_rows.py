@@ -151,7 +151,7 @@ def _spans(rows: Rows, of: Array, wanted: Array) -> tuple[Array, Array]:
 def withdrawn(rows: Rows, of: Array, others: Array) -> tuple[Rows, Array]:
     """Delete all entries with neighbour `others[i]` in row `of[i]`.
 
-    Returns the rows, and for each i whether no entry was deleted.
+    Returns the remaining rows, and for each i whether no entry matched.
     """
     if not len(of):
         return rows, np.zeros(0, np.bool_)

@@ -1,9 +1,9 @@
 """Simple undirected neighbour lists and, for each edge, the number of common neighbours of its two ends.
 
 The neighbours of the end with the higher degree are marked in a bitmap; then each neighbour of the other end is looked
-up. Therefore the cost of an edge is the smaller of the two degrees, and the cost of all M edges is O(M^1.5) (Chiba,
-Nishizeki: Arboricity and subgraph listing algorithms, SIAM Journal on Computing 14, 1985). Each edge is processed once,
-by one thread.
+up. Therefore the cost of an edge is proportional to the smaller of the two degrees, and the cost of all M edges is
+O(M^1.5) (Chiba, Nishizeki: Arboricity and subgraph listing algorithms, SIAM Journal on Computing 14, 1985). Each edge
+is processed once, by one thread.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ def sums_between(
     """A leading 0, then one sum per entry (a, b) of `near`: the sum of `values` over the entries (a, b) of an
     adjacency.
 
-    The sums have the dtype of `values`. Sums of floats are rounded once. Sums of integers are exact, or infinite where
-    the type cannot hold them.
+    The sums have the dtype of `values`. Sums of floats are rounded once. Sums of integers are exact, or infinite if the
+    type cannot hold the sum.
 
     Args:
         near: the distinct neighbours.

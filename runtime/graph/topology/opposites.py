@@ -28,8 +28,8 @@ class OneWay(GraphError):
 def opposites(adjacency: Adjacency, threads: int) -> NDArray[np.uint32]:
     """For each entry (a, b) of an adjacency, the index of the entry (b, a), uint32.
 
-    The entries are transposed by one counting sort, which keeps the order of parallel edges. Where each edge has an
-    opposite edge, the transposed lists are the lists themselves, and the sorted indices are the opposites.
+    The entries are transposed by one counting sort, which keeps the order of parallel edges. If each edge has an
+    opposite edge, the transposed lists equal the original lists, and the sorted indices are the opposites.
 
     Raises GraphError for 2^32 entries or more, and if an edge has no opposite edge. The message names vertices by their
     dense numbers.

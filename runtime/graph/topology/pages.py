@@ -34,7 +34,7 @@ Int64s = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class PageCuts:
-    """How an adjacency is cut into pages, without the edges. The pages need not be in memory.
+    """The division of an adjacency into pages, without the edges. The pages need not be in memory.
 
     Attributes:
         n: the number of vertices.
@@ -214,13 +214,13 @@ def _short_tasks(offsets: Int64s, degrees: Int64s, longs: Int64s, firsts: Int64s
 
 
 def row_tasks(pages: Pages, low: int, high: int, cost: int) -> Int64s:
-    """Tasks over the short vertices of a range, int64[T, 3]. Each is in one page, and contains no long vertex.
+    """Tasks over the short vertices of a range, int64[T, 3]. Each task is in one page, and contains no long vertex.
 
     Args:
         pages: the pages.
         low: the first vertex.
         high: the last vertex plus 1.
-        cost: the edges and vertices of a task, about.
+        cost: the approximate number of edges and vertices of a task.
     """
     if high <= low:
         return np.zeros((0, 3), dtype=np.int64)

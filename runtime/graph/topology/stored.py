@@ -28,7 +28,7 @@ class StoredEdges(PageReader, Protocol):
         n, m: the numbers of vertices and of stored directed edges.
         directed: False if every edge is stored in both directions; then "in" is the only kind.
         columns: name -> dtype and range of every edge column.
-        note: a sentence that says why reads go through the page cache of the system; "" if they do not.
+        note: a sentence that says why reads go through the page cache of the system; "" if reads bypass the page cache.
         seal: checksum that identifies edges, columns and ids; it is known without reading pages.
     """
 
@@ -53,7 +53,7 @@ class StoredEdges(PageReader, Protocol):
         """An object for these pages that reads columns as `columns` describes."""
 
     def cuts(self, kind: str) -> PageCuts:
-        """How the adjacency of a kind is cut into pages."""
+        """Return the directory of the pages into which the adjacency of a kind is cut."""
 
     def kinds(self) -> Sequence[str]:
         """The kinds of adjacency that are stored: "in" and "out", or "in" alone for an undirected graph."""
@@ -128,7 +128,8 @@ class StoredAdjacencies:
         room = page_aligned(max((stored.nbytes("in", page) for page in range(cuts.count)), default=0))
         found = np.array([0, 0, -1, -1])
         for page, first in enumerate(cuts.firsts.tolist()):
-            view, _ = stored.read("in", page, room[: stored.nbytes("in", page)])
+            check, _ = stored.read("in", page, room[: stored.nbytes("in", page)])
+            view = check()
             kernels("rows")["count_excess_of_page"](view.offsets, view.targets, len(view.offsets) - 1, first,
                                                     self.directed, found)
         loops, parallel = found[:2].tolist()

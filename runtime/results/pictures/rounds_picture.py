@@ -58,6 +58,6 @@ def _panel(axes: Any, at: NDArray[np.int64], values: NDArray[np.float64], label:
 
 
 def _starts(rounds: Sequence[Round]) -> list[int]:
-    """The indices of the rounds that belong to another loop than the round before; [] if there are many."""
+    """The indices of the rounds that begin another loop than the previous round; [] if there are many such rounds."""
     found = [i for i in range(1, len(rounds)) if rounds[i].loop != rounds[i - 1].loop]
     return found if len(found) <= 20 else []

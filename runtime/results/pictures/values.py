@@ -53,7 +53,7 @@ class _Values:
 
     @property
     def groups(self) -> bool:
-        """Whether equal values mean membership in the same group, and their order means nothing."""
+        """Return whether equal values mean membership in the same group, so that the order of values has no meaning."""
         return self.type in ("vertex", "bool")
 
     @property
@@ -219,7 +219,9 @@ def _coordinates(result: Result) -> NDArray[np.float64] | None:
 
 
 def _edges(graph: Graph | None, most: int) -> NDArray[np.int64]:
-    """The ends of all edges, int64[m, 2]; an empty array if there are more than `most`, or they are not in memory."""
+    """The ends of all edges, int64[m, 2]; an empty array if there are more than `most` edges, or if the edges are not
+    in memory.
+    """
     if graph is None or graph.m > 2 * most or graph.in_memory.stored is not None:
         return np.zeros((0, 2), np.int64)
     edges = graph.in_memory.plain().edges()

@@ -25,7 +25,7 @@ class _Holder:
 
 
 class Copied(PosixPath):
-    """A path that opens a temporary copy, but whose text is the text that the user wrote.
+    """A path that opens a temporary copy, but is shown as the text that the user wrote.
 
     Attributes:
         opened: the path of the copy.

@@ -41,7 +41,7 @@ class _Files(Protocol):
 
 
 def is_remote(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is a URL, such as `s3://bucket/edges.csv`."""
+    """Return whether a path is a URL, such as `s3://bucket/edges.csv`."""
     return isinstance(path, str) and _URL.match(path) is not None
 
 
@@ -153,6 +153,6 @@ def _failures(url: str) -> Iterator[None]:
 
 
 def _access(url: str) -> str:
-    """What a refusal may mean: a server that refuses access often does not say whether there is a file."""
+    """Explain a refusal: a server that refuses access often does not say whether the file exists."""
     package = _NEEDS[_protocol(url)]
     return "either there is no such file, or access needs credentials" + (f", which {package} reads" if package else "")

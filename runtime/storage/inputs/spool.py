@@ -96,7 +96,7 @@ def parts_of(path: str | os.PathLike[str]) -> tuple[Path, ...]:
     """The files in a folder (with its subfolders) or of a glob, in the order of their names; () for any other path.
 
     In folders, names that begin with a dot or an underscore are ignored. Raises DiskError for a folder with more than
-    MOST_ENTRIES files and folders: such a folder is hardly a graph in parts, and listing a whole disk would take
+    MOST_ENTRIES files and folders: such a folder is probably not a graph in parts, and listing a whole disk would take
     minutes.
     """
     if isinstance(path, Copied):

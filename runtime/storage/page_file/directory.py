@@ -161,6 +161,6 @@ def _check_tasks(d: Directory, n: int) -> None:
 
 
 def _inside(values: Int64s, low: Int64s, high: Int64s) -> NDArray[np.bool_]:
-    """Whether each value lies in one of the ranges low[i]..high[i]-1; the ranges are sorted and disjoint."""
+    """Return whether each value lies in one of the ranges low[i]..high[i]-1; the ranges are sorted and disjoint."""
     at = np.searchsorted(low, values, side="right") - 1
     return (at >= 0) & (values < np.append(high, 0)[at])

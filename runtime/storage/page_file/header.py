@@ -267,7 +267,7 @@ def _column(name: object, dtype: str, least: str, greatest: str) -> ColumnInfo:
 
 
 def _text(value: float) -> str:
-    """A bound as text that converts back to exactly the same value."""
+    """Format a bound as text that converts back to exactly the same value."""
     return value.hex() if isinstance(value, (float, np.floating)) else str(int(value))
 
 

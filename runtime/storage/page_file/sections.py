@@ -52,7 +52,7 @@ def damaged(what: str) -> str:
 
 
 def within_bounds(values: Array, info: ColumnInfo) -> bool:
-    """Whether all values of a column are within the bounds in `info`; bounds of NaN allow all values."""
+    """Return whether all values of a column are within the bounds in `info`; bounds of NaN allow all values."""
     if not len(values) or info.least != info.least:
         return True
     return bool(values.min() >= info.least and values.max() <= info.greatest)
@@ -67,7 +67,7 @@ def section_bytes(file: FileIO, header: Header, section: Section, empty: Empty =
         section: the kind of section to read.
         empty: allocates the returned array.
 
-    Raises ValueError if the section is missing or damaged, and OSError.
+    Raises ValueError if the section is missing or damaged, and OSError if the file cannot be read.
     """
     place = header.sections.get(section)
     if place is None:
@@ -82,7 +82,7 @@ def section_bytes(file: FileIO, header: Header, section: Section, empty: Empty =
 def fill(file: FileIO, offset: int, target: NDArray[np.uint8]) -> None:
     """Fill `target` with the bytes of the file from `offset` on.
 
-    Raises ValueError if the file ends before `target` is full, and OSError.
+    Raises ValueError if the file ends before `target` is full, and OSError if the file cannot be read.
     """
     file.seek(offset)
     have = 0

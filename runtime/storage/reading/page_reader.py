@@ -1,9 +1,17 @@
-"""Worker threads that read pages into aligned buffers, in the order of the requests of a ring."""
+"""Worker threads that read pages into aligned buffers, in the order of the requests of a ring, and check these pages.
+
+Reading threads only read, so that the disk always has the next request. Checks take processor time, and the processors
+also run the kernels of a pass. Therefore the checking threads have a lower priority: they use the time that kernels
+leave. A run that waits for a page checks pages itself, so that its progress does not depend on these threads."""
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Callable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
+from threading import get_native_id
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,8 +22,11 @@ from vlang.runtime.threads.activity import timed
 from vlang.runtime.threads.tasks import Task
 
 __all__ = [
-    "Arrival", "Buffer", "Key", "PageReader", "PageViews", "Request", "end_threads", "serve", "serve_one",
+    "Arrival", "Buffer", "Check", "Key", "PageReader", "PageViews", "Read", "Request", "check", "check_all",
+    "end_threads", "serve", "serve_one",
 ]
+
+_NICER = 10  # by which the nice value of a checking thread exceeds that of the run
 
 Key = tuple[str, int]
 Buffer = NDArray[np.uint8]
@@ -38,11 +49,16 @@ class PageReader(Protocol):
     def nbytes(self, kind: str, page: int) -> int:
         """The size of a page in bytes, a multiple of PAGE."""
 
-    def read(self, kind: str, page: int, buffer: Buffer) -> tuple[PageViews, int]:
-        """Read a page into an aligned buffer of `nbytes` bytes, and check it.
+    def read(self, kind: str, page: int, buffer: Buffer) -> tuple[Check, int]:
+        """Read a page into an aligned buffer of `nbytes` bytes.
 
-        Returns views of the buffer, and the number of bytes read from disk. Raises DiskError and GraphError.
+        Returns the function that checks the page, and the number of bytes read from disk. Raises DiskError and
+        GraphError.
         """
+
+
+Check = Callable[[], PageViews]
+"""A function that checks every byte of a page in a buffer, and returns views of the buffer. Raises GraphError."""
 
 
 @dataclass(frozen=True)
@@ -71,32 +87,80 @@ class Arrival:
     error: BaseException | None
 
 
-def serve(todo: SimpleQueue[Request | None], done: SimpleQueue[Arrival], reader: PageReader) -> None:
+@dataclass(frozen=True)
+class Read:
+    """A page that was read and is not checked yet: its request, its check, and the number of bytes read from disk."""
+
+    request: Request
+    check: Check
+    nbytes: int
+
+
+def serve(
+    todo: SimpleQueue[Request | None], read: SimpleQueue[Read | None], done: SimpleQueue[Arrival | None],
+    reader: PageReader,
+) -> None:  # fmt: skip
     """The loop of a reading thread: serve the requests in `todo` until a request is None.
 
-    The loop holds no reference to the ring, so that a ring without other references is freed.
+    The loop holds no reference to the ring, so that a ring without other references is freed. When the loop ends, it
+    ends a checking thread.
+
+    Args:
+        todo: the requests.
+        read, done: as for `serve_one`.
+        reader: reads the pages.
     """
-    while serve_one(todo.get(), done, reader):
-        pass
+    while (request := todo.get()) is not None:
+        serve_one(request, read, done, reader)
+    read.put(None)
 
 
-def serve_one(request: Request | None, done: SimpleQueue[Arrival], reader: PageReader) -> bool:
-    """Serve one request, and put the page or the error into `done`; returns False if the request is None."""
-    if request is None:
-        return False
+def serve_one(
+    request: Request, read: SimpleQueue[Read | None], done: SimpleQueue[Arrival | None], reader: PageReader
+) -> None:
+    """Read the page of one request.
+
+    Args:
+        request: the request.
+        read: output, the page; nothing after an error.
+        done: output, None, which wakes a run that waits; or the error.
+        reader: reads the page.
+    """
     try:
         kind, page = request.key
         with timed("read", f"page {page}", adjacency=kind) as about:
-            views, nbytes = reader.read(kind, page, request.buffer)
+            found, nbytes = reader.read(kind, page, request.buffer)
             about["bytes"] = nbytes
-        done.put(Arrival(request, views, nbytes, None))
+        read.put(Read(request, found, nbytes))
+        done.put(None)
     except BaseException as error:
         done.put(Arrival(request, None, 0, error))
-    return True
+
+
+def check_all(read: SimpleQueue[Read | None], done: SimpleQueue[Arrival | None]) -> None:
+    """The loop of a checking thread: check the pages in `read` until a page is None."""
+    if sys.platform == "linux":  # elsewhere a thread has no priority of its own
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, get_native_id(), os.getpriority(os.PRIO_PROCESS, 0) + _NICER)
+    while (page := read.get()) is not None:
+        done.put(check(page))
+
+
+def check(page: Read) -> Arrival:
+    """Check a page that was read."""
+    kind, number = page.request.key
+    try:
+        with timed("check", f"page {number}", adjacency=kind):
+            return Arrival(page.request, page.check(), page.nbytes, None)
+    except BaseException as error:
+        return Arrival(page.request, None, 0, error)
 
 
 def end_threads(todo: SimpleQueue[Request | None], threads: list[Task[None]]) -> None:
-    """Let the threads end after the reads in progress; requests that no thread has begun are dropped."""
+    """Let the reading threads `threads` end after the reads in progress, and then the checking threads.
+
+    Requests that no thread has begun are dropped.
+    """
     with suppress(Empty):
         while True:
             todo.get_nowait()

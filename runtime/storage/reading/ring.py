@@ -1,16 +1,16 @@
 """A ring of aligned buffers, into which reading threads prefetch pages from disk for the passes of a run.
 
 A pass requests groups of pages, in any order, and all pages of a group are delivered together. Some of the requested
-pages are in memory already: in the cache, which keeps pages until the end of the run, or in buffers in which the
-previous pass left them. Therefore pages that fit into the budget are read once, and if half of a graph fits, a pass
+pages are in memory already: in the cache, which keeps pages until the end of the run, or in buffers that still hold
+pages of the previous pass. Therefore pages that fit into the budget are read once, and if half of a graph fits, a pass
 reads only the other half.
 
 A pass begins with the pages that the previous pass left in the ring, because their buffers are needed for new reads.
 The pages in the cache are delivered when no page has arrived from the disk, so that a pass seldom waits for the disk.
 
-Requests and pages are passed through two `SimpleQueue`s. Each operation of a `SimpleQueue` is one built-in call, so an
-interrupt, which Python raises in the main thread, leaves no lock held. A request holds a reference to its buffer, which
-therefore stays alive during the read.
+Requests, pages and checked pages are passed through three `SimpleQueue`s. Each operation of a `SimpleQueue` is one
+built-in call, so an interrupt, which Python raises in the main thread, leaves no lock held. A request holds a reference
+to its buffer, which therefore stays alive during the read.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Generator, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 from vlang.errors import InternalError, OutOfMemory
 from vlang.records import dataclass
@@ -31,7 +32,10 @@ from vlang.runtime.storage.reading.page_reader import (
     Key,
     PageReader,
     PageViews,
+    Read,
     Request,
+    check,
+    check_all,
     end_threads,
     serve,
     serve_one,
@@ -71,7 +75,7 @@ class Ring:
         reader: reads pages.
         largest: the size of the largest page in bytes.
         budget: bytes for buffers and cache, at least LEAST_BUFFERS times `largest`.
-        readers: the number of reading threads.
+        readers: the number of reading threads, and of checking threads.
         buffers: the maximum number of buffers in the ring; None for as many as are useful. The rest of the budget is
             the cache, which keeps pages until the end of the run.
 
@@ -105,8 +109,10 @@ class Ring:
         self._flying = 0
         self._broken = False
         self._todo: SimpleQueue[Request | None] = SimpleQueue()
-        self._done: SimpleQueue[Arrival] = SimpleQueue()
+        self._read: SimpleQueue[Read | None] = SimpleQueue()
+        self._done: SimpleQueue[Arrival | None] = SimpleQueue()  # None says that a page waits in `_read`
         self._threads: list[Task[None]] = []
+        self._checkers: list[Task[None]] = []
         self._ended = weakref.finalize(self, end_threads, self._todo, self._threads)
 
     def stream(self, kind: str, groups: Sequence[Sequence[int]]) -> Generator[list[tuple[int, PageViews]]]:
@@ -147,7 +153,7 @@ class Ring:
     def close(self) -> None:
         """End the threads, and wait for the reads in progress."""
         self._ended()
-        for thread in self._threads:
+        for thread in (*self._threads, *self._checkers):
             thread.wait()
 
     # ------------------------------------------------------------------------------------------------ one pass
@@ -176,9 +182,12 @@ class Ring:
         """Take the pages that have arrived; if `wait`, wait until a group is complete."""
         begin = time.perf_counter()
         while wait and not flight.complete:
-            flight.arrived(self._next())
+            self._flying -= 1
+            flight.arrived(self._entered(self._arrival()))
         while self._flying and not self._done.empty():
-            flight.arrived(self._next())
+            if (arrival := self._done.get()) is not None:
+                self._flying -= 1
+                flight.arrived(self._entered(arrival))
         self.reading.seconds += time.perf_counter() - begin
 
     def _keep(self, wanted: set[Key]) -> None:
@@ -211,7 +220,7 @@ class Ring:
                 self._request((kind, page))
 
     def _fits(self, kind: str, missing: Sequence[int]) -> bool:
-        """Whether there are free buffers, or space in the cache, for all of the pages `missing`."""
+        """Return whether there are free buffers, or space in the cache, for all of the pages `missing`."""
         free, spare = len(self._free) + self._most - len(self._slots), self._left - self._reserved
         for page in missing:
             need = self._reader.nbytes(kind, page)
@@ -251,12 +260,24 @@ class Ring:
         self._reserved -= self._largest
         return len(self._slots) - 1
 
-    def _next(self) -> Key:
-        """Wait until a page has been read, and return its key. Raises the error of the read."""
+    def _arrival(self) -> Arrival:
+        """Wait until a page has been read and checked. The caller checks a page itself if one is waiting."""
         if not any(thread.begun for thread in self._threads):  # the system could not start a thread
-            serve_one(self._todo.get(), self._done, self._reader)
-        self._flying -= 1
-        arrival = self._done.get()
+            request = self._todo.get()
+            assert request is not None
+            serve_one(request, self._read, self._done, self._reader)
+        while True:
+            if self._done.empty():
+                with suppress(Empty):
+                    page = self._read.get_nowait()
+                    if page is not None:
+                        return check(page)
+            arrival = self._done.get()
+            if arrival is not None:
+                return arrival
+
+    def _entered(self, arrival: Arrival) -> Key:
+        """Enter a page into the table of its buffer, and return its key. Raises the error of the read."""
         if arrival.views is None:
             assert arrival.error is not None
             raise arrival.error
@@ -274,7 +295,7 @@ class Ring:
         """Wait for the reads in progress after a pass was abandoned."""
         while self._flying and any(thread.begun for thread in self._threads):
             self._flying -= 1
-            self._done.get()
+            self._arrival()
 
     # ------------------------------------------------------------------------------------------------ buffers
     def _room_for(self, pages: int) -> None:
@@ -295,12 +316,15 @@ class Ring:
         self._most, self._reserved = pages, self._reserved + more
 
     def _begin(self) -> None:
-        reads = partial(serve, self._todo, self._done, self._reader)
+        reads = partial(serve, self._todo, self._read, self._done, self._reader)
+        checks = partial(check_all, self._read, self._done)
         for _ in range(self._readers):
             thread = Task(reads)
             self._threads.append(thread)
             if not thread.begin():
                 break
+            self._checkers.append(Task(checks))
+            self._checkers[-1].begin()
 
 
 class _Flight:
@@ -319,7 +343,7 @@ class _Flight:
         return self._groups[self._asked] if self._asked < len(self._groups) else None
 
     def ask(self, keys: Sequence[Key]) -> None:
-        """Record that the pages `keys` of the next group are requested; its other pages are in memory."""
+        """Record that the pages `keys` of the next group are requested; the other pages of the group are in memory."""
         self._owner.update(dict.fromkeys(keys, self._asked))
         self._pending[self._asked] = len(keys)
         if not keys:

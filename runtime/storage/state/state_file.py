@@ -283,7 +283,8 @@ class StateFile:
         about: the caller's part of the description.
         entries: the dtype and the number of entries of each array, by name.
 
-    Raises Foreign, Damaged and OSError.
+    Raises Foreign for a file that is not a state file, Damaged for a damaged file, and OSError if the file cannot be
+    read.
     """
 
     def __init__(self, path: Path) -> None:

@@ -42,7 +42,7 @@ class Generation:
     Attributes:
         name: the name of the file.
         number: the number of the generation; 2^62 if the file is damaged.
-        file: the open state file, or the files of all ranks; None if it is damaged.
+        file: the open state file, or the files of all ranks; None if the file is damaged.
         problem: the reason why the file counts as damaged; "" if it is not damaged.
     """
 

@@ -191,7 +191,6 @@ def test_an_edge_without_an_opposite_edge_is_an_error_with_the_line() -> None:
     ({"cluster": 2}, "run it on one machine: leave out cluster"),
     ({"on_interrupt": "write"}, "partial results have fields of vertices only: leave out on_interrupt"),
     ({"chaos": 7}, "chaos takes the edges of a vertex in another order than their values: leave out chaos"),
-    ({"trap": True}, "trap mode watches fields of vertices only: leave out trap"),
 ])
 def test_other_machines_refuse_edge_states(options: dict[str, Any], why: str) -> None:
     with pytest.raises(BindError) as error:

@@ -52,8 +52,6 @@ def _elsewhere(options: Options) -> str:
         return "partial results have fields of vertices only: leave out on_interrupt"
     if options.chaos is not None:
         return "chaos takes the edges of a vertex in another order than their values: leave out chaos"
-    if options.trap:
-        return "trap mode watches fields of vertices only: leave out trap"
     return ""
 
 

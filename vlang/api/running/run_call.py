@@ -245,8 +245,9 @@ def check_call(program: Program, call: Call) -> None:
     """Run a bound call in trap mode. Raises TrapError."""
     from vlang.api.running.trap_run import trap_run  # start-up
 
-    trap_run(program.stages(call.precision).program, frozenset(call.fields), call.graph,
-              lambda made: _again(call, made.program, made.watch))
+    with with_opposites(program, call.graph):
+        trap_run(program.stages(call.precision).program, frozenset(call.fields), call.graph,
+                 lambda made: _again(call, made.program, made.watch))
 
 
 def _noted(call: Call, program: f.Program) -> Mapping[str, Any]:

@@ -315,8 +315,15 @@ def _end_of_triplet(run: Run, node: t.Member, at: Sight) -> bool:
 
 
 def foreign_product(run: Run, node: t.Binary, at: Sight) -> bool:
-    """Return whether `A @ x` or `A.T @ x` uses the graph as a matrix. A product with the graph is reported (V101)."""
+    """Whether `A @ x` or `A.T @ x` uses the graph as a matrix, or `[0] * N` is a list of all vertices' values. Both are
+    reported, as V101 and V106.
+    """
     left, right = node.left, node.right
+    if node.op == "*" and isinstance(left, t.VectorExpr) and len(left.items) == 1 and \
+            isinstance(right, t.Name) and right.name in ("N", "M"):
+        run.report(Code.WRONG_TYPE, f"`{rewrite.short(run.text(node))}`: a field is no list", node.span,
+                   help="one value is the start of every vertex:", write=run.text(left.items[0]))
+        return True
     turned = isinstance(left, t.Member) and left.name == "T"
     matrix = left.value if isinstance(left, t.Member) and turned else left
     if node.op != "@" or not isinstance(matrix, t.Name) or not isinstance(right, t.Name) or at.inside is not None:

@@ -7,14 +7,19 @@ import re
 from vlang.check.tables.checking import Run
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
+from vlang.syntax.codes import Code
 
-__all__ = ["NEIGHBOURS", "foreign_name", "foreign_reduction"]
+__all__ = ["COLUMNS", "NEIGHBOURS", "foreign_name", "foreign_reduction", "undeclared_column"]
 
 Advice = tuple[str, str]
 """Help in words, and the text to write instead of the expression; either may be empty."""
 
 NEIGHBOURS = frozenset({"neighbors", "neighbours", "nbrs", "neighbor", "neighbour", "edges", "adj", "adjacent"})
 """What other languages call the neighbours of a vertex, or its edges."""
+
+COLUMNS = frozenset({"weight", "weights", "w", "cost", "length", "distance", "capacity", "amount", "probability",
+                     "prob"})
+"""Usual names of columns of edges."""
 
 _ARROWS = "neighbours are written with an arrow: `u -> self` (in-edges), `self -> u` (out-edges), `u -- self` (both)"
 _NAMES: dict[str, Advice] = {
@@ -35,6 +40,17 @@ _MANY = "a reduction gives one value; `vlang run ... --top 10` sorts rows after 
 def foreign_name(name: str) -> Advice | None:
     """Advice about a name of other languages."""
     return _NAMES.get(name)
+
+
+def undeclared_column(run: Run, name: str, span: t.Span) -> None:
+    """Report a name that is probably a column of the edges without a declaration (V101)."""
+    file, title = run.file, f"unknown name `{name}`"
+    end = file.text.find(")", file.params[-1].span.end) + 1 if file.params else file.name_span.end
+    head = t.Span(end, end, file.name_span.line, file.name_span.column)
+    once = all(problem.title != title for problem in run.problems)
+    run.report(Code.UNKNOWN_NAME, title, span,
+               help="a column of the edges is declared below the header, with a value for "
+               "graphs without it:", write=f"edge {name}: float = 1" if once else (), replaces=head if once else None)
 
 
 _FOLDS = {**dict.fromkeys(("scatter_add", "scatter_sum", "segment_sum", "index_add", "total", "add"), "sum"),

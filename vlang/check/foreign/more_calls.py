@@ -74,7 +74,18 @@ def _digits(run: Run, node: t.Call, at: Sight) -> Advice | None:
             f"({node.name}({_texts(run, node)[0]} * {10 ** digits}) / {10 ** digits})", node)
 
 
-MORE_RULES: tuple[Callable[[Run, t.Call, Sight], Advice | None], ...] = (_filled, _joined, _strength, _softmax, _digits)
+def _value_of_edge(run: Run, node: t.Call, at: Sight) -> Advice | None:
+    """Return the advice on `getEdgeValue(u)`."""
+    if node.name.lower().replace("_", "").removeprefix("get") not in ("edgevalue", "edgeweight", "edgedata",
+                                                                      "edgeattr"):
+        return None
+    names = [symbol.name for symbol in at.scope.visible() if symbol.kind == "edge"]
+    return (f"there is no function `{node.name}`", "inside a reduction over edges, an edge field is read by its name" +
+            (":" if len(names) == 1 else ""), names[0] if len(names) == 1 and at.inside == "edges" else "", node)
+
+
+MORE_RULES: tuple[Callable[[Run, t.Call, Sight], Advice | None], ...] = (
+    _filled, _joined, _strength, _softmax, _digits, _value_of_edge)
 
 
 def message_of_other_language(run: Run, value: t.Expr) -> str:

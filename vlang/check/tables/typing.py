@@ -28,8 +28,9 @@ from vlang.types import (
 )
 
 __all__ = [
-    "a", "as_read", "comparable", "concrete", "holds", "item", "kind_of", "kinds_spoken", "misfit", "numeric", "spoken",
-    "unified", "with_item",
+    "a", "as_read", "comparable", "concrete", "holds", "item", "kind_of", "kinds_spoken", "misfit", "numeric",
+    "parts_that_fit",
+    "spoken", "unified", "with_item",
 ]
 
 _EXACT = {"+": add, "-": sub, "*": mul, "//": floordiv, "%": mod, "**": pow, "<<": lshift, ">>": rshift,
@@ -161,6 +162,11 @@ def misfit(expr: t.Expr, source: Type, target: Type) -> tuple[t.Expr, str] | Non
         if reason is not None:
             return literal, reason
     return None
+
+
+def parts_that_fit(source: Type, target: Type) -> list[int]:
+    """The indices of the parts of a tuple type that have the type `target`; none for other types."""
+    return [k for k, part in enumerate(source.items) if part == target] if isinstance(source, Tuple) else []
 
 
 def _infinite(expr: t.Expr) -> bool:

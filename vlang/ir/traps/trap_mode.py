@@ -94,7 +94,12 @@ class _Tests:
 
     def _tested(self, one: f.Statement) -> Iterator[f.Statement]:
         self._statement += 1
-        if isinstance(one, f.Gather):
+        if isinstance(one, f.Gather) and isinstance(one.reduce.body, f.Keep):
+            # The values are tested before the store, from which the tests would read no other values: a store is seen
+            # by the next statement only.
+            yield from self._terms(replace(one.reduce, body=one.reduce.body.value), one.span)
+            yield one
+        elif isinstance(one, f.Gather):
             yield from self._terms(one.reduce, one.span)
             yield one
             yield from self._result(one.reduce, f.Accumulator(one.reduce.type, one.name), one.span)

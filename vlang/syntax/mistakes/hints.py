@@ -7,7 +7,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from lark.exceptions import LarkError
 
@@ -20,10 +19,7 @@ from vlang.syntax.mistakes.expected import expected_words
 from vlang.syntax.problems import Problem, nearest
 from vlang.syntax.rewrite import one_line
 
-if TYPE_CHECKING:
-    from vlang.syntax.mistakes.surroundings import Surroundings
-
-__all__ = ["explain"]
+__all__ = ["explain", "parses"]
 
 _UPDATES = frozenset({"+=", "-=", "*=", "|=", "&=", "^="})
 _JOINING = frozenset({"min", "max", "and", "or"})
@@ -92,11 +88,11 @@ def explain(found: Scan, line: Line, offset: int, expected: set[str]) -> Problem
     for rule in _RULES:
         problem = rule(case)
         if problem is not None:
-            return problem if _parses(problem.write) else replace(problem, write=(), replaces=None)
+            return problem if parses(problem.write) else replace(problem, write=(), replaces=None)
     return _general(case)
 
 
-def _parses(lines: tuple[str, ...]) -> bool:
+def parses(lines: tuple[str, ...]) -> bool:
     """Whether proposed lines parse. Proposed lines do not parse if the corrected line has another syntax error."""
     if not lines or lines[0].startswith("program"):
         return True
@@ -139,34 +135,20 @@ def _of_other_language(case: _Case) -> Problem | None:
     """The problem of a line that is a construct of another language."""
     from vlang.syntax.mistakes.foreign_lines import foreign_line  # start-up: compiles many patterns
     from vlang.syntax.mistakes.habits import habit_of  # start-up: also compiles many patterns
+    from vlang.syntax.mistakes.surroundings import surroundings  # start-up: only for a line of another language
 
     line, start = case.text(case.line.start, case.line.end), case.line.start
     if len(line) > _LONGEST:
         return None
-    found = habit_of(line) or foreign_line(line, _surroundings(case))
+    found = habit_of(line)
+    if found is None:
+        place = next(i for i, one in enumerate(case.found.lines) if one is case.line)
+        found = foreign_line(line, surroundings(case.found, place))
     if found is None:
         return None
     joined = line != case.found.source.text[start : case.line.end]  # if so, the mark's offsets fit another text
     begin, end = (0, case.line.end - start) if joined else found.mark
     return case.problem(found.title, start + begin, start + end, help=found.help, write=found.write)
-
-
-def _surroundings(case: _Case) -> Surroundings:
-    """Return the declarations of the program, and the lines around the wrong line."""
-    from vlang.syntax.mistakes.surroundings import Surroundings  # start-up: only for a line of another language
-
-    lines = case.found.lines
-    place = next(i for i, line in enumerate(lines) if line is case.line)
-    texts = tuple(case.text(line.start, line.end) for line in lines)
-    declared: dict[str, dict[str, str]] = {"vertex": {}, "edge": {}}
-    for line in lines:
-        words = [word.text for word in line.words]
-        if words[0] in declared and ":" in words[:-1]:
-            colon = words.index(":")
-            declared[words[0]].update((name, words[colon + 1]) for name in words[1:colon] if name != ",")
-    names = frozenset(word.text for line in lines for word in line.words if word.kind == "name")
-    return Surroundings(declared["vertex"], declared["edge"], texts[:place], texts[place + 1 :], names,
-                        case.line.depth == 0)
 
 
 def _doubled(case: _Case) -> Problem | None:

@@ -90,6 +90,7 @@ QUERIES = (
     row(r"(?:global|let) NAME(?:: \w+)? = (?P<at>nlargest|nsmallest|topk|sorted)\(.*\)",
         "there is no `\\1`: results are ordered afterwards",
         "leave this line out: `vlang run ... --top 5` shows the largest values, and Python orders `result[...]`"),
-    row(r'(.*)\((?:NAME)(?P<at>\["(NAME)"\]) for (NAME), ?NAME in self\.edges(?:\(.*\))?\)(.*)',
-        "an edge field is read by its own name", "of the edges in both directions:", r"\1(\3 for \4 -- self)\5"),
+    row(r'(.*)\((?P<at>NAME\["(NAME)"\]) for (NAME), ?NAME in self\.edges(?:\(.*\))?\)(.*)',
+        "`\\2` is read by its own name, without an edge", "of the edges in both directions:",
+        r"\1(\3 for \4 -- self)\5"),
 )

@@ -77,7 +77,9 @@ def _whole(text: str) -> Problem | None:
 
 
 def _recovered(text: str, filename: str) -> Reading:
-    found = scan(text, _of_other_language)
+    from vlang.syntax.mistakes.block_rules import report_blocks  # start-up: compiles many patterns
+
+    found = scan(text, _of_other_language, report_blocks)
     if not found.lines:
         empty = Problem(Code.SYNTAX, "the file is empty", t.Span(0, 0, 1, 1),
                         help=("a program begins with its header:",), write=("program name",),

@@ -7,9 +7,11 @@ from dataclasses import field
 from itertools import chain, count
 
 from vlang.records import dataclass
+from vlang.syntax.lines import Scan
 from vlang.syntax.mistakes.habits import Habit
+from vlang.syntax.rewrite import one_line
 
-__all__ = ["Surroundings", "closing", "found", "replaced", "split"]
+__all__ = ["Surroundings", "closing", "found", "replaced", "split", "surroundings"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,21 @@ class Surroundings:
     def fresh(self, wish: str) -> str:
         """The name `wish`, followed by a number if the program already uses this name."""
         return next(n for n in chain([wish], (f"{wish}{k}" for k in count(2))) if n not in self.names)
+
+
+def surroundings(scan: Scan, place: int) -> Surroundings:
+    """The declarations of the program, and the lines around the line with the index `place`."""
+    lines = scan.lines
+    texts = tuple(one_line(scan.source.text[line.start : line.end]) for line in lines)
+    declared: dict[str, dict[str, str]] = {"vertex": {}, "edge": {}}
+    for line in lines:
+        words = [word.text for word in line.words]
+        if words[0] in declared and ":" in words[:-1]:
+            colon = words.index(":")
+            declared[words[0]].update((name, words[colon + 1]) for name in words[1:colon] if name != ",")
+    names = frozenset(word.text for line in lines for word in line.words if word.kind == "name")
+    return Surroundings(declared["vertex"], declared["edge"], texts[:place], texts[place + 1 :], names,
+                        lines[place].indent <= lines[0].indent)
 
 
 def found(match: re.Match[str], title: str, help: str, *write: str, group: int | str = 0) -> Habit:

@@ -114,7 +114,7 @@ def refuse_nan(row: Array, col: Array, data: Array) -> None:
 
 
 def _symmetric(row: Array, col: Array, data: Array) -> bool:
-    """Whether the entries above the diagonal mirror the entries below it."""
+    """Return whether the entries above the diagonal mirror the entries below it."""
     upper, lower = row < col, row > col
     above, below = (row[upper], col[upper], data[upper]), (col[lower], row[lower], data[lower])
     orders = (np.lexsort(part[::-1]) for part in (above, below))

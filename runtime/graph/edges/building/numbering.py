@@ -64,7 +64,7 @@ class Ids(Protocol):
     """A numbering of the ids of a file."""
 
     def plain(self, store: Store, chunks: list[RawEnds]) -> bool:
-        """Whether any thread can store the ids of these chunks unchanged, without a call of `number`."""
+        """Return whether any thread can store the ids of these chunks unchanged, without a call of `number`."""
 
     def number(self, chunk: RawEnds, source: NDArray[Any], target: NDArray[Any]) -> None:
         """Write provisional numbers to `source` and `target`, uint32[rows].
@@ -109,7 +109,7 @@ class IntegerIds:
 
     @property
     def _narrow(self) -> bool:
-        """Whether all ids read so far fit into 32 bits."""
+        """Return whether all ids read so far fit into 32 bits."""
         return not self._negative and not self._big and self._largest < _NARROW
 
     def _note(self, chunk: RawEnds) -> None:

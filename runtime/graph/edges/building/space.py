@@ -1,4 +1,4 @@
-"""Where a reader stores the edges and ids of a file, and how many bytes of the file it reads at a time."""
+"""Chooses where a reader stores the edges and ids of a file, and how many bytes of the file are read at a time."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def read_edge_text(
 
 
 def doubtful_rows(file: TextFile, head: Head, ends: Ends) -> frozenset[int]:
-    """The numbers of rows with which a text may be no list of edges (see `refuse_by_rows` and `doubts`)."""
+    """The numbers of rows for which a text may not be a list of edges (see `refuse_by_rows` and `doubts`)."""
     table = _table(file, head, ends)
     numbers = [int(cell) for cell in table.rows[0] if cell.isascii() and cell.isdigit()] if table.rows else []
     return frozenset({table.width, *(number + 1 for number in numbers)})
@@ -107,7 +107,8 @@ def _placed(file: TextFile, read: Scanned, vertices: Vertices, space: Space) -> 
 
 
 def _beside(path: Path, ends: Ends) -> list[str]:
-    """A warning if a file of vertices is beside the file of edges, as in LDBC's graphs, but is not given as `vertices`.
+    """A warning if the folder has a file of vertices beside the file of edges, as in LDBC's graphs, but `vertices` does
+    not name this file.
     """
     plain = path.with_suffix("") if path.suffix == ".gz" else path
     if plain.suffix != ".e" or ends.vertices is not None:
@@ -132,7 +133,7 @@ def _table(file: TextFile, head: Head, ends: Ends) -> Table:
 
 
 def _is_header(rows: Sequence[tuple[str, ...]], ends: Ends) -> bool:
-    """Whether the first line is a header: it has no numbers, and has well-known names or is above numbers."""
+    """Return whether the first line is a header: it has no numbers, and has well-known names or is above numbers."""
     first, second = rows[0], rows[1] if len(rows) > 1 else ()
     if any(NUMBER.fullmatch(field) for field in first):
         return False

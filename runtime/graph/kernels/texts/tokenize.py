@@ -120,7 +120,7 @@ def _long_integer(text: Any, first: Any, end: Any, role: Any) -> Any:
 
 @njit
 def _missing(text: Any, first: Any, end: Any, names: Any) -> Any:
-    """Whether a token is one of the names for a missing cell, ignoring case.
+    """Return whether a token is one of the names for a missing cell, ignoring case.
 
     `names` has these names in lower case, one per line, with a zero byte at the end.
     """

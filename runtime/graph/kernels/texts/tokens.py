@@ -96,7 +96,7 @@ def integer(text: Any, first: Any, end: Any) -> Any:
 
 @njit
 def printed(text: Any, first: Any) -> Any:
-    """Whether an integer is in canonical form: without a plus sign or leading zeros, and not minus zero."""
+    """Return whether an integer is in canonical form: without a plus sign or leading zeros, and not minus zero."""
     c = np.int64(text[first])
     after = np.int64(text[first + 1])
     return not (c == PLUS or (c == 48 and after >= 48 and after <= 57) or (c == MINUS and after == 48))

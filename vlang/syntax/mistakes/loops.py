@@ -1,0 +1,184 @@
+"""Loops over neighbours, edges or messages, and functions on edges: a gather and an apply do the same."""
+
+from __future__ import annotations
+
+import re
+
+from vlang.syntax.mistakes.block import LEAVE_ALL, Block, Found, gathered, plain
+
+__all__ = ["breadth_first", "edge_function", "edge_function_applied", "function", "halted_vertices", "loop"]
+
+_IN = frozenset({"predecessors", "in_neighbors", "in_neighbours", "in_edges", "innbrs", "messages", "getmessages",
+                 "msgs", "inbox", "incoming"})
+_OUT = frozenset({"successors", "out_neighbors", "out_neighbours", "out_edges", "outnbrs", "nbrs", "getedges"})
+_BOTH = frozenset({"neighbors", "neighbours", "neighbor", "neighbour", "adj", "adjacent", "edges", "get_neighbors"})
+_LIST = r"(?:(?P<owner>\w+)\.)?(?P<list>\w+)(?:\((?P<arg>\w*)\)|\[(?P<index>\w+)\])?"
+_HEADS = tuple(map(re.compile, (
+    rf"for (?P<u>\w+) in {_LIST}:?", rf"for \((?:const )?\w+&? (?P<u>\w+) ?: ?{_LIST}\)(?: ?\{{)?:?",
+    rf"(?:[Ff]or[Ee]ach|[Ff]or) ?\((?P<u>\w+) ?: ?{_LIST}\)(?: ?\{{)?:?")))
+_ALL = re.compile(r"(?:for (?P<v>\w+) in \w+\.(?:nodes|vertices|vs)(?:\(\))?:?"
+                  r"|[Ff]or[Ee]ach ?\((?P<w>\w+) ?: ?\w+\.Nodes\)(?: ?\{)?:?)")
+_EDGES = re.compile(r"for \(?(?P<s>\w+), ?(?P<t>\w+)(?:, ?(?P<d>\w+))?\)? in "
+                    r"(?P<at>\w+\.(?:edges|es|out_edges|in_edges)(?:\([^)]*\))?):?")
+_IF = re.compile(r"if \(?(.+?)\)?(?: ?\{)?:?")
+_FUNCTION = re.compile(r"(?P<word>func|function|def|proc|void) (?P<name>\w+)\((?P<names>[^()]*)\)"
+                       r"(?: ?->.*)?(?: ?[:{])?")
+_RETURN = re.compile(r"return (.+?);?")
+_APPLIED = re.compile(r"edge(?:s|set)\w*\.(?:\w+\(.*\)\.)?(?P<at>apply\w*)\((?P<name>\w+)(?:, ?\w+)?\);?")
+_HALT = re.compile(r"(?:\w+\.)?vote_?to_?halt\(\);?", re.IGNORECASE)
+_BFS = re.compile(r"(?P<at>InBFS) ?\((?P<v>\w+) ?: ?\w+\.Nodes [Ff]rom (?P<root>\w+)\)(?: ?\{)?:?")
+_TITLE = "a loop over neighbours is written as a `gather`, not as `{}`"
+_HELP = "one reduction combines them, then the vertex applies what was gathered:"
+
+
+def _domain(kind: str, u: str) -> str:
+    """The edges of a list of other languages; "" if it is none of neighbours."""
+    kind = kind.lower()
+    arrows = ((_IN, f"{u} -> self"), (_OUT, f"self -> {u}"), (_BOTH, f"{u} -- self"))
+    return next((arrow for names, arrow in arrows if kind in names), "")
+
+
+def _assignment(lines: list[str]) -> tuple[str, str]:
+    """The only assignment of a body and the condition before it; two empty texts for another body."""
+    left = [line for line in lines if line not in ("}", "end", "pass")]
+    test = _IF.fullmatch(left[0]) if len(left) == 2 else None
+    if test is not None:
+        return left[1], test[1]
+    return (left[0], "") if len(left) == 1 else ("", "")
+
+
+def loop(block: Block) -> Found | None:
+    """Recognise a loop over neighbours, or over all edges, with one assignment."""
+    text, body = block.text(0), block.body()
+    edges = _EDGES.fullmatch(text)
+    if edges is not None:
+        line, cond = _assignment(body)
+        u, v, data = edges["s"], edges["t"], edges["d"] or ""
+        write = gathered(line, f"{u} -> self", block.around, own=v, neighbour=u, edge=data, cond=cond)
+        if not write:
+            write = gathered(line, f"self -> {v}", block.around, own=u, neighbour=v, edge=data, cond=cond)
+        return Found(_TITLE.format(edges["at"]), _HELP, write, edges["at"], 1 + block.inside) if write else None
+    every = _ALL.fullmatch(text)
+    if every is not None and body:
+        return _inner(block, body[0], body[1:], every["v"] or every["w"], 1)
+    return _inner(block, text, body, "self", 0)
+
+
+def _inner(block: Block, head: str, body: list[str], own: str, above: int) -> Found | None:
+    """The translation of a loop over the neighbours of a vertex.
+
+    Args:
+        block: the outermost loop.
+        head: the head of the loop over neighbours.
+        body: its lines.
+        own: the name of the vertex whose neighbours these are.
+        above: the number of lines above the head.
+    """
+    match = next((found for one in _HEADS if (found := one.fullmatch(head)) is not None), None)
+    if match is None:
+        return None
+    u = match["u"]
+    given = match["arg"] or match["index"] or (match["owner"] if match["owner"] not in ("G", "g", "graph") else "")
+    messages = match["list"].lower() in ("messages", "getmessages", "msgs", "inbox")
+    own = own if messages or not given or above else given
+    line, cond = _assignment(body)
+    around = block.around
+    declared = re.search(rf"\b{match['list']} ?: ?vertices\b", " ".join(around.before[:1])) is not None
+    domain = "" if declared else _domain(match["list"], u)
+    if not line or not domain or (above and given != own):
+        return None
+    if messages:
+        line = re.sub(rf"\b{u}\.(?:value|get\(\)|getValue\(\))", f"{u}.{next(iter(around.fields), '')}", line)
+    write = gathered(line, domain, around, own=own, neighbour=u, cond=cond)
+    at = head[head.index(" in ") + 4 :].rstrip(":") if head.startswith("for ") and " in " in head else \
+        head.rstrip(":{ ")
+    return Found(_TITLE.format(at), _HELP, write, at, above + 1 + len(body)) if write else None
+
+
+def breadth_first(block: Block) -> Found | None:
+    """Recognise `InBFS (v: G.Nodes From source):` of Green-Marl, whose lines read the parents of v."""
+    match = _BFS.fullmatch(block.text(0))
+    if match is None:
+        return None
+    around, v, u = block.around, match["v"], "u"
+    depth, near = around.fresh("depth"), around.fresh("near")
+    write = [f"vertex {depth}: int = 0 if self == {match['root']} else inf", "repeat:",
+             f"    gather {near} = min({u}.{depth} + 1 for {u} -> self)", f"    apply {depth} = min({depth}, {near})",
+             f"sweep {depth} up:"]
+    for line in block.body():
+        one = re.fullmatch(rf"{v}\.(\w+) = (.*\b{v}\.(?:parent|UpNbrs)\b.*?);?", line)
+        if one is None or one[1] not in around.fields:
+            write = []
+            break
+        value = plain(re.sub(rf"\b{v}\.(?:parent|UpNbrs)\.", f"{u}.", one[2]), v)
+        found = around.fresh(f"{one[1]}_above")
+        write += [f"    gather {found} = min({value} for {u} -> self if {u}.{depth} == {depth} - 1)",
+                  f"    where 0 < {depth} and {depth} < inf: apply {one[1]} = {found}"]
+    return Found("there is no `InBFS`: the depths of a search are a field",
+                 "a `sweep` takes the vertices by their depth:",
+                 tuple(write), match["at"], 1 + block.inside if write else 1)
+
+
+def halted_vertices(block: Block) -> Found | None:
+    """Recognise a condition under which a vertex votes to halt."""
+    body = block.body()
+    if _IF.fullmatch(block.text(0)) is None or len(body) != 1 or _HALT.fullmatch(body[0]) is None:
+        return None
+    return Found(f"there is no `{body[0]}`: a vertex that does not change is inactive by itself",
+                 f"{LEAVE_ALL}: `activate when c` is a narrower condition", (), body[0], 2)
+
+
+# ----------------------------------------------------------------------- functions
+
+
+def _names(text: str) -> list[str]:
+    """The names of parameters, without their types."""
+    return [part.split(":")[0].split()[-1].strip("*&") for part in text.split(",") if part.strip()]
+
+
+def _ends(block: Block) -> int:
+    """The number of lines of a function, with the line that ends it."""
+    return 1 + block.inside + (block.text(1 + block.inside) in ("end", "END", "}"))
+
+
+def function(block: Block) -> Found | None:
+    """Recognise a function that returns an expression."""
+    match = _FUNCTION.fullmatch(block.text(0))
+    body = [line for line in block.body() if not line.startswith('"')]
+    value = _RETURN.fullmatch(body[0]) if len(body) == 1 else None
+    if match is None or value is None or not block.around.top:
+        return None
+    names = ", ".join(f"{name}: float" for name in _names(match["names"]))
+    return Found(f"`{match['word']}` is written `fn`: a function is one expression", "its parameters have types:",
+                 (f"fn {match['name']}({names}) = {value[1]}",), match["word"], _ends(block))
+
+
+def edge_function(block: Block) -> Found | None:
+    """Recognise a function on edges that `edges.apply(...)` calls."""
+    match = _FUNCTION.fullmatch(block.text(0))
+    if match is None or len(_names(match["names"])) not in (2, 3) or len(block.body()) != 1:
+        return None
+    calls = [text for text in block.around.after if (one := _APPLIED.fullmatch(text)) and one["name"] == match["name"]]
+    if not calls:
+        return None
+    return Found(f"`{match['word']}`: no function writes fields", f"{LEAVE_ALL}: `{calls[0]}` becomes a `gather`", (),
+                 match["word"], _ends(block))
+
+
+def edge_function_applied(block: Block) -> Found | None:
+    """Recognise the call of such a function."""
+    match = _APPLIED.fullmatch(block.text(0))
+    if match is None:
+        return None
+    for offset in range(-block.place, 0):
+        head = _FUNCTION.fullmatch(block.text(offset))
+        if head is None or head["name"] != match["name"]:
+            continue
+        names = _names(head["names"])
+        if len(names) not in (2, 3):
+            return None
+        source, target = names[:2]
+        write = gathered(block.text(offset + 1), f"{source} -> self", block.around, own=target, neighbour=source)
+        return Found(f"edges have no method `{match['at']}`", "what every edge contributes is the expression of a "
+                     "`gather`:", write, match["at"]) if write else None
+    return None
