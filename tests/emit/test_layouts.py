@@ -106,3 +106,5 @@ def test_blocks_have_the_shared_memory_that_their_warps_use() -> None:
     known = constants()
     board = 8 * (3 * len(sparse_layout.COUNTS) + len(sparse_layout.TABLE) + ROW_WORDS) + known["COURSE_BYTES"]
     assert sparse_layout.desk_bytes(1024) == 32 * (known["DESK_BYTES"] + 8 * known["TALLIES"]) + board
+    held = sparse_layout.traverse_bytes(1024, 100) - sparse_layout.desk_bytes(1024)
+    assert held == 4 * 8 + 100 * known["ALONE_BYTES"]

@@ -118,7 +118,7 @@ class PagedReachLoop(FrontierLoop):
     def _begin(self) -> None:
         """Find the vertices that have values.
 
-        All of these vertices form the frontier, unless the caller of the constructor selected only a part.
+        All vertices with a value form the frontier, unless the caller of the constructor selected only a part.
         """
         self._begun = True
         self._free.took("Z")

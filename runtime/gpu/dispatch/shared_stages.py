@@ -1,4 +1,4 @@
-"""Selects the passes that the GPU and the CPU share, and the arrays that are copied between both."""
+"""Selects the passes that the GPU and the CPU share, and the arrays that are copied between them."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from vlang.runtime.plan.plan import ROW_WORDS
 __all__ = [
     "CHUNK", "CONTROL", "COUNTS", "ENDED_EMPTY", "ENDED_LARGE", "ENDED_LIMIT", "FROM_NOTIFY", "FROM_START", "INSIDE",
     "LISTS", "MARK_WORDS", "MODES", "NEVER", "RULES", "SPARSE_BOUNDS", "SPARSE_PREPARATIONS", "SPARSE_SIGNATURES",
-    "TABLE", "WALKING", "STATION", "TOUR", "WITHOUT_EDGES", "desk_bytes",
+    "TABLE", "WALKING", "STATION", "TOUR", "WITHOUT_EDGES", "desk_bytes", "traverse_bytes",
 ]
 
 MARK_WORDS = 5  # for each page: ranges of edges, edges, heavy ranges, lines of memory, the transfer chosen
@@ -93,7 +93,8 @@ CONTROL = (
 TABLE = (
     "vertices", "low", "high", "rows", "pages", "offsets", "edges", "pull_rows", "pull_pages", "pull_offsets",
     "segments", "segment_count", "queues[0]", "queues[1]", "bits[0]", "bits[1]", "touched", "touched_bits", "far[0]",
-    "far[1]", "far_bits", "control", "records", "solo", "leave", "rule", "push_cost", "pull_cost", "scan_cost",
+    "far[1]", "far_bits", "control", "records", "solo", "solo_edges", "held", "leave", "rule", "push_cost", "pull_cost",
+    "scan_cost",
 )
 
 STATION = (
@@ -109,8 +110,15 @@ _DESK = 32 * 16 + 4 * 224  # DESK_BYTES
 _COURSE = 8 * 16  # COURSE_BYTES
 _BOARD = 8 * (3 * len(COUNTS) + len(TABLE) + ROW_WORDS) + _COURSE
 _TALLIES = 8 * 4  # for each warp
+_HELD_COUNTS = 4 * 8
+_HELD = 2 * (8 + 4)  # ALONE_BYTES: for each entry
 
 
 def desk_bytes(threads: int) -> int:
     """Return the bytes of shared memory that a block needs to process queues."""
     return threads // 32 * (_DESK + _TALLIES) + _BOARD
+
+
+def traverse_bytes(threads: int, held: int) -> int:
+    """Return the bytes of shared memory of a block of `traverse`; `held` is the table's word of that name."""
+    return desk_bytes(threads) + _HELD_COUNTS + held * _HELD

@@ -19,7 +19,8 @@ class Costs:
         scan: the cost of testing whether a vertex is final.
         full: the cost of an edge in a full pass.
         rule: "cost", "beamer" (Beamer, Asanovic, Patterson, SC'12: alpha 14, beta 24), "push" or "pull".
-        solo: the maximum number of queue entries that one block processes alone.
+        solo: the maximum number of queue entries that one block processes alone with queues in global memory.
+        held: the maximum number of queue entries that one block processes alone with queues in shared memory.
     """
 
     push: int = 12_000
@@ -28,6 +29,7 @@ class Costs:
     full: int = 9_000
     rule: str = "cost"
     solo: int = 512  # with more entries, one block takes longer than barriers of the whole grid
+    held: int = 512  # with more entries, one multiprocessor takes longer than the whole grid
 
     def on(self, rates: Rates) -> Costs:
         """Return the costs on a device with these rates.
@@ -38,7 +40,8 @@ class Costs:
         pushed = (rates.gather + rates.atomic) / (REFERENCE.gather + REFERENCE.atomic)
         stream, barrier = rates.stream / REFERENCE.stream, rates.barrier / REFERENCE.barrier
         return Costs(_scaled(self.push, pushed), _scaled(self.pull, gather), _scaled(self.scan, stream),
-                     _scaled(self.full, gather), self.rule, _scaled(self.solo, barrier))
+                     _scaled(self.full, gather), self.rule, _scaled(self.solo, barrier),
+                     self.held)
 
 
 def _scaled(cost: int, factor: float) -> int:

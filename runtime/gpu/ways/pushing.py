@@ -20,6 +20,7 @@ from vlang.runtime.gpu.kernels.sparse_layout import (
     TABLE,
     WALKING,
     desk_bytes,
+    traverse_bytes,
 )
 from vlang.runtime.gpu.passes.gpu_frontier import Arena, Control, entries_of, table_words
 from vlang.runtime.gpu.passes.sparse import SparseMachine, SparseTopology
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PushLoop", "PushWay", "by_priority", "frontier_sizes", "is_uniform", "pushing_kernels"]
 
+_EDGES = 8  # edges per entry, in the largest frontier that one block processes with queues in global memory
+_HELD_EDGES = 4  # the same with queues in shared memory
 _ROWS = 4096  # maximum number of supersteps per launch
 _BEGINNING = 8  # blocks per multiprocessor for kernels over all vertices
 
@@ -223,12 +226,13 @@ class PushLoop(CountedLoop):
         self._control = Control(machine.device, self._arena["control"], _ROWS)
         returns = full and stage.notify is not None and not self._priority and not self._uniform
         self._full_from = sent.edges * costs.full // costs.push + 1 if returns else NEVER  # edges of a frontier
+        self._held = self._holds(costs)
         self._leave = min(self._full_from, NEVER if self._uniform else sent.leave)
         self._words = table_words(self._table(sent, pull))
         self._paged = PagedPush(machine, stage, self._out_kind,
                                 {name: self._arena[name] for name in ("table", "queues[0]", "queues[1]", "sorted")},
                                 self._control, self._priority, twice and in_place(stage))
-        self._shared = desk_bytes(WALKING)
+        self._shared = traverse_bytes(WALKING, self._held)
         self._begun = self._met = False  # `_met`: whether blocks have met at the barrier of an earlier launch
         self._large = self._paged_only  # whether the host must run the next superstep
         machine.in_place(stage, True)
@@ -248,9 +252,16 @@ class PushLoop(CountedLoop):
             words |= {"pull_rows": pull.rows, "pull_pages": pull.pages, "pull_offsets": pull.offsets,
                       "segments": pull.segments, "segment_count": pull.segment_count}
         words |= {name: arena[name] for name in TABLE if arena[name]}
-        return words | {"records": self._control.records, "solo": costs.solo, "leave": self._leave,
+        solo, edges = (self._held, _HELD_EDGES) if self._held else (costs.solo, _EDGES)
+        return words | {"records": self._control.records, "solo": solo, "solo_edges": edges * solo,
+                        "held": self._held, "leave": self._leave,
                         "rule": RULES[costs.rule], "push_cost": costs.push, "pull_cost": costs.pull,
                         "scan_cost": costs.scan}
+
+    def _holds(self, costs: Costs) -> int:
+        """The number of queue entries that one block keeps in shared memory; 0 if the kernel or the device cannot."""
+        able = self._gpu.push == "direct" and not self._priority and "messages" not in self._stage.kernels
+        return costs.held if able and traverse_bytes(WALKING, costs.held) <= self._machine.device.info.shared else 0
 
     def advance(self, room: int | None) -> Sequence[Done]:
         """Run supersteps until no vertex is active, until `room` supersteps have run, or until the limit of one launch

@@ -155,22 +155,49 @@ def test_breadth_first_on_awkward_graphs(device: EmulatedDevice, graph: str, rul
     n = len(arcs.offsets) - 1
     start = depths(n, 1)
     machine = machine_of(device, arcs, start)
-    run(PushLoop(machine, stage_of("bfs", early="frontier"), Costs(rule=rule, solo=64)))
+    run(PushLoop(machine, stage_of("bfs", early="frontier"), Costs(rule=rule, held=64)))
     assert np.array_equal(machine.field(), relax(arcs, start, np.ones(len(arcs.targets), np.int32))[0])
 
 
-@pytest.mark.parametrize("solo", [0, 16, 1000])
+@pytest.mark.parametrize("struct", ["bfs", "sssp"])
+def test_one_block_keeps_small_frontiers(device: EmulatedDevice, struct: str) -> None:
+    """A block that keeps its frontier in shared memory runs the supersteps of queues in global memory.
+
+    The graph has a path, then rows that are short, long, and longer than an entry of a queue, and then more vertices
+    than the block keeps.
+    """
+    widths = [1] * 12 + [3, 40, 5, 1, 1, 700, 2, 1, 1]
+    starts = np.cumsum([0, *widths])
+    pairs = [(u, v) for at in range(len(widths) - 1) for u in range(starts[at], starts[at + 1])
+             for v in range(starts[at + 1], starts[at + 2])]
+    tails, heads = np.array(pairs).T
+    n = int(starts[-1])
+    arcs = Arcs.of(n, tails, heads, np.arange(len(tails)) % 7 + 1)
+    start = depths(n, 0) if struct == "bfs" else distances(n, 0)
+    stage = stage_of(struct, early="frontier" if struct == "bfs" else "")
+    found = []
+    for held in (0, 32, 300):
+        machine = machine_of(device, arcs, start, pages=1 + held % 3)
+        loop = PushLoop(machine, stage, Costs(rule="push", solo=held or 300, held=held), full=False)
+        found.append(run(loop, 20))
+        expected = relax(arcs, start, np.ones(len(tails), np.int32) if struct == "bfs" else arcs.weights)[0]
+        assert np.array_equal(machine.field(), expected)
+        loop.close()
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize(("solo", "held"), [(0, 0), (16, 0), (1000, 0), (0, 16), (0, 1000)])
 @pytest.mark.parametrize("walking", WALKING)
 @pytest.mark.parametrize("priority", ["", "ascending"])
 def test_shortest_paths(
-    device: EmulatedDevice, solo: int, walking: int, priority: str, monkeypatch: pytest.MonkeyPatch
+    device: EmulatedDevice, solo: int, held: int, walking: int, priority: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pushing, "WALKING", walking)
     for seed in (31, 32):
         arcs = random_arcs(seed, degree=5)
         start = distances(300, 5, 40)
         machine = machine_of(device, arcs, start, pages=1 + seed % 2)
-        loop = PushLoop(machine, stage_of("sssp", priority=priority), Costs(solo=solo), full=False)
+        loop = PushLoop(machine, stage_of("sssp", priority=priority), Costs(solo=solo, held=held), full=False)
         rows = run(loop)
         assert np.array_equal(machine.field(), relax(arcs, start, arcs.weights)[0])
         assert rows[-1].active == 0
@@ -196,7 +223,7 @@ def test_labels_with_full_passes(device: EmulatedDevice, room: int | None) -> No
                    np.concatenate([arcs.weights, arcs.weights]))
     start = np.arange(300, dtype=np.int32)
     machine = SampleMachine(device, {"both": both}, start)
-    loop = PushLoop(machine, stage_of("least", "both"), Costs(solo=32))
+    loop = PushLoop(machine, stage_of("least", "both"), Costs(solo=32, held=32))
     rows = run(loop, room)
     assert rows[0].mode == "pull"
     assert rows[-1].mode == "push"

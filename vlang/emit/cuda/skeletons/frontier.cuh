@@ -71,6 +71,8 @@ struct Table {
   Control* control;
   u64* records;       // 4 words per superstep of a launch: active, changed, edges, mode
   u64 solo;           // the number of entries that one block processes alone
+  u64 solo_edges;     // the number of edges of such entries
+  u64 held;           // the number of entries of a queue in shared memory, or 0
   u64 leave;          // the number of edges at which a frontier is returned to the host
   u64 rule;           // the rule for early exit: RULE_...
   u64 push_cost;      // the cost per edge pushed; then per edge read and per vertex tested, in the same unit

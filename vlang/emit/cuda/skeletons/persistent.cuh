@@ -60,7 +60,7 @@ struct Course {
   u64 mode;     // MODE_... of the last superstep
   u32 third;    // step modulo 3
   u32 next;     // DO_...
-  u32 alone;    // whether block 0 works alone
+  u32 alone;    // if block 0 works alone, the number of supersteps since then plus 1; otherwise 0
   u32 pulling;  // whether the last superstep searched from vertices that are not reached
 };
 [[maybe_unused]] constexpr u32 COURSE_BYTES = 128;
@@ -171,13 +171,17 @@ struct Board {
   Table* table;
   u64* row;        // ROW_WORDS words
   u64* sums;       // TALLIES words per warp
+  HeldCounts* held_counts;
+  u64* held;       // the queues of `HeldQueues`
 };
 
 __device__ __forceinline__ Board own_board() {
   const u32 counts = (blockDim.x >> 5) * DESK_BYTES, course = counts + 3 * u32(sizeof(Counts));
   const u32 table = course + u32(sizeof(Course)), row = table + u32(sizeof(Table)), sums = row + 8 * u32(ROW_WORDS);
+  const u32 held_counts = sums + 8 * TALLIES * (blockDim.x >> 5), held = held_counts + u32(sizeof(HeldCounts));
   return {shared_memory<Counts>(counts), shared_memory<Course>(course), shared_memory<Table>(table),
-          shared_memory<u64>(row), shared_memory<u64>(sums)};
+          shared_memory<u64>(row), shared_memory<u64>(sums), shared_memory<HeldCounts>(held_counts),
+          shared_memory<u64>(held)};
 }
 
 // Copies a table to shared memory, and also the row of the page if there is only one page. A barrier of the grid
@@ -193,183 +197,4 @@ __device__ __forceinline__ const Table& own_table(const Table& given, const Boar
     board.row[word] = given.rows[word];
   }
   return *board.table;
-}
-
-// The largest mean number of edges per entry in a frontier that one block processes alone.
-[[maybe_unused]] constexpr u64 SOLO_EDGES = 8;
-
-// The counts of supersteps by number modulo 3.
-__device__ __forceinline__ Counts* counts_of(Control* control, const Board& board) {
-  return board.course->alone ? board.counts : control->counts;
-}
-
-// Decides what the blocks do next. Runs on thread 0 of each block, after the frontier is complete.
-template <class S, int PRIORITY>
-__device__ __forceinline__ void judge(const Table& table, const Board& board, u64 most) {
-  Control* control = table.control;
-  Course& course = *board.course;
-  const Counts& now = counts_of(control, board)[course.third];
-  Counts seen{};  // without the number of taken tiles, which other blocks may count up already
-  seen.entries = now.entries;
-  seen.edges = now.edges;
-  seen.active = now.active;
-  seen.changed = now.changed;
-  seen.looked = now.looked;
-  course.seen = seen;
-  const u64 piled = PRIORITY && seen.entries == 0 ? control->piled[control->pile] : 0;
-  course.reason = seen.entries == 0 && piled == 0 ? ENDED_EMPTY
-                  : course.done == most           ? ENDED_LIMIT
-                  : seen.edges >= table.leave     ? ENDED_LARGE
-                                                  : 0;
-  bool pull = false;
-  if constexpr (S::FRONTIER && S::PUSH == 1) {
-    pull = !course.reason && should_pull(table, course, seen);
-  }
-  const u64 limit = course.alone ? table.solo : table.solo / 2;
-  const bool small = !course.reason && !pull && seen.entries <= limit && seen.edges <= SOLO_EDGES * limit &&
-                     piled <= SOLO_EDGES * limit;
-  course.next = small != bool(course.alone)       ? DO_PART
-                : course.reason                   ? DO_END
-                : PRIORITY && seen.entries == 0   ? DO_REFILL
-                : pull                            ? DO_PULL
-                                                  : DO_PUSH;
-  if (course.next == DO_PUSH || course.next == DO_PULL) {
-    course.pulling = pull;
-  }
-}
-
-// Updates the state of the launch after a superstep, and decides what comes next. Runs on thread 0 of each block.
-template <class S, int PRIORITY>
-__device__ __forceinline__ void advance(const Table& table, const Board& board, u64 most) {
-  Course& course = *board.course;
-  course.walked = course.seen.edges;
-  course.mode = course.pulling ? MODE_EARLY : MODE_PUSH;
-  course.third = course.third == 2 ? 0 : course.third + 1;
-  course.step++;
-  course.done++;
-  const Counts next = counts_of(table.control, board)[course.third];
-  course.unreached -= next.active < course.unreached ? next.active : course.unreached;
-  course.unreached_edges -= next.edges < course.unreached_edges ? next.edges : course.unreached_edges;
-  judge<S, PRIORITY>(table, board, most);
-}
-
-// Whether this is the last thread of block 0, which writes the records. Its warp has the least to do in a superstep
-// over few vertices.
-__device__ __forceinline__ bool keeps_records() { return blockIdx.x == 0 && threadIdx.x == blockDim.x - 1; }
-
-// Records the last superstep.
-__device__ __forceinline__ void record(const Table& table, const Course& course) {
-  u64* row = table.records + 4 * (course.done - 1);
-  row[0] = course.seen.active;
-  row[1] = course.seen.changed;
-  row[2] = course.mode == MODE_EARLY ? course.seen.looked : course.walked;
-  row[3] = course.mode;
-}
-
-// Block 0 continues alone, or rejoins the other blocks. These wait meanwhile, and then read which superstep it reached.
-__device__ __forceinline__ void part(Control* control, const Board& board, Meeting& meeting) {
-  Course& course = *board.course;
-  if (!course.alone) {
-    meeting.wait(false);  // all blocks have decided, so block 0 may change the state
-    if (blockIdx.x == 0) {
-      if (threadIdx.x < 3) {
-        board.counts[threadIdx.x] = control->counts[threadIdx.x];
-      }
-      __syncthreads();
-      if (threadIdx.x == 0) {
-        course.alone = 1;
-      }
-      return;
-    }
-  } else {
-    if (threadIdx.x < 3) {
-      control->counts[threadIdx.x] = board.counts[threadIdx.x];
-    }
-    if (threadIdx.x == 0) {
-      control->step = course.step;
-      control->done = course.done;
-      control->unreached = course.unreached;
-      control->unreached_edges = course.unreached_edges;
-    }
-  }
-  meeting.wait(false);
-  if (threadIdx.x == 0) {
-    course.step = control->step;
-    course.done = control->done;
-    course.unreached = control->unreached;
-    course.unreached_edges = control->unreached_edges;
-    course.third = u32(course.step % 3);
-    course.alone = course.pulling = 0;
-  }
-}
-
-// Runs supersteps until one of these holds: the frontier is empty (under PRIORITY, also the pile); `most` supersteps
-// have been run; the frontier has so many edges that it is returned to the host. All blocks must be resident;
-// control->arrived must be 0 at the launch.
-template <class S, int PRIORITY>
-__device__ __forceinline__ void traverse(u64* frame, const Table* where, u64 most) {
-  const Board board = own_board();
-  const Table& table = own_table(*where, board);
-  const typename S::Env env = S::bind(frame);
-  __syncthreads();
-  Control* control = table.control;
-  Course& course = *board.course;
-  Meeting meeting{&control->arrived, 0};
-  if (threadIdx.x == 0) {
-    course.step = control->step;
-    course.done = 0;
-    course.third = u32(course.step % 3);
-    course.alone = course.pulling = 0;
-    const Counts& first = control->counts[0];
-    course.unreached = course.step == 0 ? table.high - table.low - first.active : control->unreached;
-    course.unreached_edges = course.step == 0 ? table.edges - first.edges : control->unreached_edges;
-    judge<S, PRIORITY>(table, board, most);
-  }
-  __syncthreads();
-  for (u32 task = course.next; task != DO_END; task = course.next) {
-    if (task == DO_PART) {
-      part(control, board, meeting);
-      if (threadIdx.x == 0) {
-        judge<S, PRIORITY>(table, board, most);
-      }
-      __syncthreads();
-      continue;
-    }
-    const bool alone = course.alone;
-    Counts* sets = counts_of(control, board);
-    Counts* now = sets + course.third;
-    if (PRIORITY && task == DO_REFILL) {
-      if constexpr (PRIORITY) {
-        refill<S>(table, env, meeting, alone, table.queues[course.step & 1], now);
-      }
-      meeting.step_barrier(alone, [&] { judge<S, PRIORITY>(table, board, most); });
-      continue;
-    }
-    Counts* next = sets + (course.third == 2 ? 0 : course.third + 1);
-    if (keeps_records()) {
-      sets[course.third == 0 ? 2 : course.third - 1] = Counts{};
-      atomicAdd(&control->worked, course.seen.edges);  // unlike `+=`, this does not wait for a load
-      atomicAdd(&control->worked_steps, u64(1));
-    }
-    if constexpr (S::FRONTIER && S::PUSH == 1) {
-      if (task == DO_PULL) {
-        early_step<S>(table, env, meeting, course, next, board.sums);
-      }
-    }
-    if (task == DO_PUSH) {
-      push_step<S, PRIORITY>(table, env, meeting, course, now, next, board.sums);
-    }
-    meeting.step_barrier(alone, [&] { advance<S, PRIORITY>(table, board, most); });
-    if (keeps_records()) {
-      record(table, course);
-    }
-  }
-  meeting.wait(false);  // after this barrier, all blocks have read where block 0 rejoined
-  if (threadIdx.x == 0 && blockIdx.x == 0) {
-    control->step = course.step;
-    control->done = course.done;
-    control->reason = course.reason;
-    control->unreached = course.unreached;
-    control->unreached_edges = course.unreached_edges;
-  }
 }
