@@ -51,7 +51,8 @@ class LocalGraph(Graph):
     _rows: dict[str, Adjacency]
 
     def adjacency(self, kind: str, columns: Iterable[str] = ()) -> Adjacency:
-        """The rows of a direction of the plan, or the rows of a transposed direction with at least the given columns.
+        """Return the rows of a direction of the plan, or the rows of a transposed direction with at least the given
+        columns.
         """
         kind, names = self._stored_kind(kind), tuple(columns)
         found = self._rows.get(kind)
@@ -65,7 +66,7 @@ class LocalGraph(Graph):
         return found
 
     def row_lengths(self, kind: str) -> NDArray[np.uint32]:
-        """For each local vertex, the length of its row in the whole graph, uint32[n].
+        """Return, for each local vertex, the length of its row in the whole graph, uint32[n].
 
         For a transposed direction, pads and mirrors have length 0, so that a sum over all ranks counts each edge once.
         """
@@ -77,7 +78,7 @@ class LocalGraph(Graph):
         return found
 
     def entries(self, kind: str) -> int:
-        """The number of entries that an adjacency has in the whole graph."""
+        """Return the number of entries that an adjacency has in the whole graph."""
         return self.m * (2 if kind == "both" and self.directed else 1)
 
     def _stored_kind(self, kind: str) -> str:
@@ -90,13 +91,13 @@ _PARTS: WeakKeyDictionary[Graph, dict[Any, LocalGraph]] = WeakKeyDictionary()
 
 
 def pulled_kinds(plan: Plan, directed: bool) -> list[str]:
-    """The adjacency directions whose rows the passes of a plan read."""
+    """Return the adjacency directions whose rows the passes of a plan read."""
     kinds = {stage.side for stage in plan.stages if stage.side is not None}
     return sorted(kinds if directed or not kinds else {"in"})
 
 
 def local_graph(plan: Plan, graph: Graph, transport: Transport, step: int = 1) -> LocalGraph:
-    """The part of a graph that a rank needs to run a plan. All ranks call this function with the same graph.
+    """Return the part of a graph that a rank needs to run a plan. All ranks call this function with the same graph.
 
     The rows of a graph on disk are read from the page file, and the rows of a graph in memory are copied. The part is
     cached with the graph, for the next run that needs the same rows and columns.
@@ -131,12 +132,12 @@ def _made(kinds: list[str], names: tuple[str, ...], ranges: Ranges, graph: Graph
 
 
 def read_columns(plan: Plan) -> tuple[str, ...]:
-    """The edge columns that the passes of a plan read."""
+    """Return the edge columns that the passes of a plan read."""
     return tuple(dict.fromkeys(name for stage in plan.stages for name, _ in stage.columns))
 
 
 def row_work(plan: Plan) -> int:
-    """The fixed work per row in the passes of a plan, expressed as a number of edges.
+    """Return the fixed work per row in the passes of a plan, expressed as a number of edges.
 
     In a search, most rows are read only up to the first neighbour in the frontier.
     """
@@ -146,7 +147,7 @@ def row_work(plan: Plan) -> int:
 
 
 def work_of(graph: Graph, kinds: Iterable[str], row: int = _ROW) -> NDArray[np.int64]:
-    """The work of each vertex, int64[n]. Ranges are cut so that their total work is about equal.
+    """Return the work of each vertex, int64[n]. Ranges are cut so that their total work is about equal.
 
     The work of a vertex is `row` (see `row_work`) plus the number of its edges in the directions `kinds`.
     """
@@ -191,7 +192,7 @@ def _no_column(name: str) -> NDArray[Any]:
 
 
 def rows_of(graph: Graph, kind: str, names: tuple[str, ...], first: int, last: int) -> Rows:
-    """The rows of consecutive vertices, with global numbers.
+    """Return the rows of consecutive vertices, with global numbers.
 
     Args:
         graph: the whole graph.

@@ -27,13 +27,15 @@ _FORMS = 4
 
 
 def words_of(array: NDArray[Any], size: int) -> tuple[int, int]:
-    """The width in bits of the words into which a value of `size` bytes is divided, and the number of these words."""
+    """Return the width in bits of the words into which a value of `size` bytes is divided, and the number of these
+    words.
+    """
     bits = next(bits for bits in (64, 32, 16, 8) if 8 * size % bits == 0 and array.itemsize * 8 >= bits)
     return bits, 8 * size // bits
 
 
 def bytes_of(places: int, changes: int, size: int) -> tuple[int, int, int]:
-    """The size in bytes of a part, without its first word, in each of its three forms: list, bitmap, all values.
+    """Return the size in bytes of a part, without its first word, in each of its three forms: list, bitmap, all values.
 
     Args:
         places: the number of mirrors.
@@ -66,7 +68,8 @@ class Sent:
     Attributes:
         part: uint8, a part of a message with all values, which is sent without another copy.
         values: uint8[k * size], the values in this part.
-        dense: whether most values had changed at the last message, so that the next one need not compare them first.
+        dense: whether most values had changed at the last message, so that the next message is made without comparing
+            all values first.
     """
 
     part: Buffer
@@ -75,16 +78,16 @@ class Sent:
 
     @staticmethod
     def of(count: int, size: int) -> Sent:
-        """Zeros for `count` values of `size` bytes."""
+        """Return zeros for `count` values of `size` bytes."""
         part = zeros(_WORD + _whole(count * size), np.uint8)
         return Sent(part, part[_WORD : _WORD + count * size])
 
 
 def value_part(values: NDArray[Any], places: NDArray[np.uint32], size: int, sent: Sent, known: bool) -> list[Buffer]:
-    """The part with the values that have changed since the last message.
+    """Return the part with the values that have changed since the last message.
 
-    If most values had changed at the last message, and some have changed since then, all values are sent. Their number
-    decides about the next message.
+    If most values had changed at the last message, and some have changed since then, all values are sent. The number of
+    changed values decides whether the next message compares values.
 
     Args:
         values: the array over the local vertices.
@@ -119,7 +122,7 @@ def value_part(values: NDArray[Any], places: NDArray[np.uint32], size: int, sent
 
 
 def apart_part(values: NDArray[np.uint32], places: NDArray[np.uint32], common: int) -> list[Buffer]:
-    """The part with the values of 4 bytes that differ from `common`, which the receiver knows.
+    """Return the part with the values of 4 bytes that differ from `common`, which the receiver knows.
 
     Args:
         values: the array over the local vertices.
@@ -138,7 +141,7 @@ def apart_part(values: NDArray[np.uint32], places: NDArray[np.uint32], common: i
 
 
 def flag_part(flags: NDArray[np.uint8], places: NDArray[np.uint32]) -> list[Buffer]:
-    """The part of a message that says which vertices have bit 0 set in their flags; arguments as for `value_part`."""
+    """Return the part that says which vertices have bit 0 set in their flags; arguments as for `value_part`."""
     count = len(places)
     bits = np.empty(-(-count // 64), np.uint64)
     return _bit_part(mirror_kernels()["flagged"](flags, places, count, bits) if count else 0, count, bits)
@@ -162,7 +165,7 @@ class Picks:
 
     @staticmethod
     def of(places: NDArray[np.uint32]) -> Picks:
-        """The bitmap of `places`, which are local vertices in increasing order."""
+        """Return the bitmap of `places`, which are local vertices in increasing order."""
         low, high = (int(places[0]) & -64, int(places[-1]) // 64 * 64 + 64) if len(places) else (0, 0)
         flags = np.zeros(high - low, np.uint8)
         flags[places - np.uint32(low)] = 1
@@ -172,7 +175,7 @@ class Picks:
 
 
 def front_part(front: NDArray[np.uint64], picks: Picks) -> list[Buffer]:
-    """The part of a message that says which vertices of `picks` are in a bitmap over the local vertices."""
+    """Return the part of a message that says which vertices of `picks` are in a bitmap over the local vertices."""
     bits = np.zeros(-(-picks.count // 64), np.uint64)
     part = front[picks.first : picks.first + len(picks.bits)]
     changes = mirror_kernels()["picked"](part, picks.bits, picks.before, len(picks.bits), bits)
@@ -180,8 +183,8 @@ def front_part(front: NDArray[np.uint64], picks: Picks) -> list[Buffer]:
 
 
 def _bit_part(changes: int, count: int, bits: NDArray[np.uint64]) -> list[Buffer]:
-    """The part of a message that says which of `count` places are set in a bitmap. `changes` is the number of set
-    places.
+    """Return the part of a message that says which of `count` places are set in a bitmap. `changes` is the number of
+    set places.
     """
     if not changes:
         return [_head(_NOTHING, 0)]
@@ -190,7 +193,7 @@ def _bit_part(changes: int, count: int, bits: NDArray[np.uint64]) -> list[Buffer
 
 
 def _chosen(bits: NDArray[np.uint64], changes: int, as_list: bool) -> list[Buffer]:
-    """The first word of a part, and the positions of the set bits as a list or as a bitmap."""
+    """Return the first word of a part, and the positions of the set bits as a list or as a bitmap."""
     if not as_list:
         return [_head(_BITMAP, changes), bits.view(np.uint8)]
     places = np.empty(changes, np.uint32)
@@ -199,7 +202,7 @@ def _chosen(bits: NDArray[np.uint64], changes: int, as_list: bool) -> list[Buffe
 
 
 def whole_part(values: NDArray[Any]) -> list[Buffer]:
-    """The part with consecutive values."""
+    """Return the part with consecutive values."""
     return [_head(_ALL, len(values)), *_padded(values)]
 
 
@@ -262,8 +265,8 @@ class Reader:
             mirror_kernels()["set_listed_flags"](self._next(4 * count).view(np.uint32), count, flags)
 
     def front(self, mirrors: int) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
-        """The places, among the given number of mirrors, of a part of `front_part`: a list and a bitmap, of which at
-        least one is empty.
+        """Return the places, among the given number of mirrors, of a part of `front_part`: a list and a bitmap, of
+        which at least one is empty.
         """
         form, count = self._head()
         bitmap = form == _BITMAP
@@ -271,7 +274,7 @@ class Reader:
                 self._next(_WORD * -(-mirrors // 64) if bitmap else 0).view(np.uint64))
 
     def _places(self, form: int, count: int, mirrors: int) -> NDArray[np.uint32]:
-        """The places in a list or a bitmap, uint32[count]."""
+        """Return the places in a list or a bitmap, uint32[count]."""
         if form == _LISTED:
             return self._next(4 * count).view(np.uint32)
         found: NDArray[np.uint32] = np.zeros(count, np.uint32)

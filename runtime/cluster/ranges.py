@@ -80,7 +80,7 @@ class Ranges:
         return (first - first % BLOCK, first) if last > first and high > low and first % BLOCK else (0, 0)
 
     def owners(self, vertices: NDArray[np.integer]) -> NDArray[np.int64]:
-        """For each vertex, the rank that owns it."""
+        """Return the rank that owns each vertex."""
         return np.searchsorted(self.bounds, vertices, side="right") - 1
 
 

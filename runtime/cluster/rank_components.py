@@ -73,8 +73,8 @@ class _RankConnectLoop(ConnectLoop):
         return (self.last(),)
 
     def _leave_out_mirrors(self) -> None:
-        """Give mirrors and pads a value that changes no other one. Only the owners combine the values of vertices, so
-        these values need not be sent.
+        """Give mirrors and pads a value that leaves combined values unchanged. Only the owners combine the values of
+        vertices, so the values of mirrors and pads need not be sent.
         """
         low, high = self._rank.vertices
         self._values[:low] = self._values[high:] = _neutral(self._copied.join, self._values.dtype)
@@ -161,7 +161,7 @@ class _RankConnectLoop(ConnectLoop):
 
 
 def _neutral(join: str, dtype: np.dtype[Any]) -> Any:
-    """The neutral value of the operator `join` of `CopySpec`, which leaves every other value unchanged."""
+    """Return the neutral value of the operator `join` of `CopySpec`, which leaves every other value unchanged."""
     if join in ("min", "max") and dtype.kind == "f":
         return np.inf if join == "min" else -np.inf
     limits = np.iinfo(dtype)

@@ -127,8 +127,8 @@ def check_rank_need(plan: Plan, graph: Graph, size: int, beside: int, limit: int
 
 
 def _loops(plan: Plan, shape: Shape) -> tuple[int, int]:
-    """For a part of the graph: the most bytes that a loop needs, and the most optional bytes that a loop takes for
-    speed.
+    """Return, for a part of the graph, the most bytes that a loop needs, and the most optional bytes that a loop takes
+    for speed.
     """
     loops = speed = 0
     for loop in plan.loops:
@@ -150,8 +150,8 @@ def _runs(loop: LoopSpec, way: str) -> bool:
 
 
 def _pointed(plan: Plan, n: int, local: int) -> int:
-    """The bytes of the lists of pointers and of the values that the largest pass along pointers reads. The estimate
-    assumes that all n vertices of the graph point to vertices of one rank.
+    """Return the bytes of the lists of pointers and of the values that the largest pass along pointers reads. The
+    estimate assumes that all n vertices of the graph point to vertices of one rank.
     """
     passes = [stage for stage in plan.stages if stage.pointer]
     lists = (_POINTER * n + 2 * _OFFSET * local) * len({stage.pointer for stage in passes})
@@ -159,7 +159,7 @@ def _pointed(plan: Plan, n: int, local: int) -> int:
 
 
 def _of_vertex(plan: Plan) -> int:
-    """The bytes of all arrays of a run for each local vertex."""
+    """Return the bytes of all arrays of a run for each local vertex."""
     fields = {field.name: DTYPES[field.dtype].itemsize * field.width for field in plan.fields}
     sizes = [fields[name] for name in map(field_of, plan.slots) if name is not None]
     sizes += [DTYPES[array.dtype].itemsize * array.width for array in plan.arrays if array.length == "vertices"]
@@ -168,7 +168,7 @@ def _of_vertex(plan: Plan) -> int:
 
 
 def _sent(plan: Plan, passes: Sequence[StageSpec] = ()) -> int:
-    """The bytes of the values that ranks exchange for a vertex, in all passes, or in `passes`."""
+    """Return the bytes of the values that ranks exchange for a vertex, in all passes, or in `passes`."""
     fields = {f"field:{field.name}": DTYPES[field.dtype].itemsize * field.width for field in plan.fields}
     arrays = fields | {array.slot: DTYPES[array.dtype].itemsize * array.width for array in plan.arrays}
     return sum(arrays.get(slot, 0) for slot in {slot for stage in passes or plan.stages for slot in stage.near})

@@ -36,7 +36,7 @@ _NONE = 0xFFFFFFFF
 
 
 def within(tasks: NDArray[np.int64], low: int, high: int) -> NDArray[np.int64]:
-    """The tasks over vertices, restricted to the vertices from `low` to `high` - 1."""
+    """Return the tasks over vertices, restricted to the vertices from `low` to `high` - 1."""
     cut = tasks[(tasks[:, 2] > low) & (tasks[:, 1] < high)]
     np.clip(cut[:, 1:], low, high, out=cut[:, 1:])
     return np.ascontiguousarray(cut)
@@ -97,18 +97,18 @@ class RankPointed(Pointed):
             self._lists[field] = self._built(field, values.copy(), total)
 
     def pages(self, kind: str) -> Pages:
-        """The lists of a domain "pointing:FIELD", cut into pages. `follow` updates the lists."""
+        """Return the lists of a domain "pointing:FIELD", cut into pages. `follow` updates the lists."""
         field = pointer_of(kind)
         if field not in self._lists:
             self.follow(field)
         return self._lists[field].pages
 
     def table(self, kind: str, columns: Columns) -> NDArray[np.uint64]:
-        """The page table of a pass along pointers. Pointers have no columns."""
+        """Return the page table of a pass along pointers. Pointers have no columns."""
         return self._lists[pointer_of(kind)].table
 
     def entries(self, field: str) -> int:
-        """The number of pointers of all ranks."""
+        """Return the number of pointers of all ranks."""
         return self._lists[field].total
 
     def _built(self, field: str, values: NDArray[Any], total: int) -> _Lists:
@@ -136,8 +136,8 @@ class RankPointed(Pointed):
         return _Lists(values, total, places, counts, sorted_, guests, pages, pages.table([]))
 
     def _rows(self, at: NDArray[np.uint32]) -> Rows:
-        """The rows of the local vertices; `at` has, for each guest, the number in the graph of the vertex to which the
-        guest points.
+        """Return the rows of the local vertices; `at` has, for each guest, the number in the graph of the vertex to
+        which the guest points.
         """
         numbers = self._numbers
         first, n = numbers.ranges.of(self._transport.rank)[0], numbers.n
@@ -158,7 +158,7 @@ class RankPointed(Pointed):
         """A context manager in which kernels find the values of guests behind the values of the local vertices.
 
         The values of guests are copies, which stay valid because the kernels write no array that they read at other
-        vertices. Does nothing for other passes.
+        vertices. For passes that follow no pointers, nothing is done.
         """
         if not stage.pointer:
             yield
@@ -180,7 +180,7 @@ class RankPointed(Pointed):
                 words[number] = word
 
     def _fetched(self, array: NDArray[Any], lists: _Lists, where: str) -> NDArray[Any]:
-        """The values of an array over vertices at the guests."""
+        """Return the values of an array over vertices at the guests."""
         width = len(array) // self._numbers.n if self._numbers.n else 1
         rows = array.reshape(-1, width)
         found = np.concatenate(self._exchanged([rows[some].reshape(-1) for some in lists.places], where))

@@ -1,10 +1,10 @@
 """Loops in priority order (rule O) on several ranks.
 
 All ranks agree on a bound of priorities: the least priority of any vertex in a bucket, plus a step. Every rank empties
-    its buckets below the bound with the same kernel as a run in one process. Then it sends changed values to the ranks
-    that mirror them, where the mirrors enter buckets. The step grows while few edges are traversed between two
-    exchanges, and shrinks while many are traversed. Values only improve, so the final state does not depend on the
-    bounds.
+    its buckets below the bound with the same kernel as a run in one process. Then the rank sends the changed values to
+    the ranks that mirror the vertices, and the mirrors enter buckets there. The step grows while few edges are
+    traversed between two exchanges, and shrinks while many edges are traversed. Values only improve, so the final state
+    does not depend on the bounds.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class RankPriority(Priority):
     """Runs loops in which vertices push in the order of their values, on all ranks together."""
 
     def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
-        """The reason why the loop cannot run in priority order; "" if it may."""
+        """Return the reason why the loop cannot run in priority order; "" if it may."""
         why = super().refused(loop, graph, options)
         if why:
             return why
@@ -79,8 +79,8 @@ def combined_apart(stage: StageSpec) -> bool:
 
 
 def _last(dtype: np.dtype[Any], stage: StageSpec) -> Any:
-    """The value with the last priority. The value with the last priority is stored for entries without a vertex, whose
-    memory has old values.
+    """Return the value with the last priority. This value is stored for entries without a vertex, whose memory has old
+    values.
     """
     spec = stage.way("priority", PrioritySpec)
     assert spec is not None

@@ -46,7 +46,7 @@ class RankReach(Reach):
     """Runs loops with a uniform frontier on all ranks together."""
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
-        """The roles of the kernels that every run launches."""
+        """Return the roles of the kernels that every run launches."""
         return frozenset({"start", "mark", "unite"})
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Loop | None:
@@ -165,7 +165,7 @@ class _RankReachLoop(ReachLoop):
         return counts
 
     def _value(self, array: NDArray[Any], v: int) -> NDArray[Any]:
-        """The entries of one vertex in an array. Returns a single zero if there are no vertices."""
+        """Return the entries of one vertex in an array. Returns a single zero if there are no vertices."""
         width = len(array) // max(1, self._numbers.n)
         return array[v * width : (v + 1) * width] if self._numbers.n else np.zeros(1, array.dtype)
 
@@ -186,7 +186,7 @@ def _clear_outside(bits: NDArray[np.uint64], low: int, high: int) -> None:
 
 
 def long_bits(offsets: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The vertices whose edges are divided among entries of `longs` (see REACH_LONG), as a bitmap."""
+    """Return the vertices whose edges are divided among entries of `longs` (see REACH_LONG), as a bitmap."""
     long = np.zeros(-(-(len(offsets) - 1) // 64) * 64, np.uint8)
     long[: len(offsets) - 1] = np.diff(offsets) > REACH_LONG
     return np.packbits(long, bitorder="little").view(np.uint64)

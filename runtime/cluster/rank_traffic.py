@@ -93,7 +93,7 @@ def _padded(folds: Sequence[Fold], widths: dict[str, int], ranges: Ranges) -> in
 
 
 def _widths(plan: Plan, length: str) -> dict[str, int]:
-    """For each slot whose array has the length `length` ("vertices" or "blocks"), the bytes of one entry."""
+    """Return the bytes of one entry for each slot whose array has the length `length` ("vertices" or "blocks")."""
     found = {array.slot: DTYPES[array.dtype].itemsize * array.width for array in plan.arrays if array.length == length}
     if length == "vertices":
         sizes = {field.name: DTYPES[field.dtype].itemsize * field.width for field in plan.fields}
@@ -102,7 +102,7 @@ def _widths(plan: Plan, length: str) -> dict[str, int]:
 
 
 def _passes(steps: Sequence[Step]) -> Iterator[StageSpec]:
-    """The passes of a superstep, without the passes of inner loops."""
+    """Yield the passes of a superstep, without the passes of inner loops."""
     return (step for step in steps if isinstance(step, StageSpec))
 
 

@@ -92,11 +92,11 @@ class GpuMachine(GpuSaved):
         return GpuState(self.device, self.plan, self.n, self.blocks, self._set_words)
 
     def full_passes(self) -> FullPasses:
-        """The object that runs full passes, before it is opened."""
+        """Return the object that runs full passes, before it is opened."""
         return (ListedPasses if self.options.kernel == EDGE_LIST else FullPasses)(self)
 
     def _put_tables(self) -> None:
-        """Copy to the device the vertex tables that the plan reads, unless an earlier run left them there."""
+        """Copy to the device the vertex tables that the plan reads, unless an earlier run left the tables there."""
         plan, graph = self.plan, self.graph
         for kind, rows in _DEGREES:
             if f"degree:{kind}" in plan.slots and not self.passes.counts_degrees:
@@ -127,7 +127,7 @@ class GpuMachine(GpuSaved):
         return -(-self.n // BLOCK)
 
     def extent(self, slot: str) -> tuple[int, int]:
-        """The address and the size, in bytes of whole words, of the entries of a vertex array over which passes run."""
+        """Return the address and the size, in bytes of whole words, of the processed entries of a vertex array."""
         buffer = self.state.buffers[slot]
         return buffer.pointer, buffer.nbytes
 
@@ -140,7 +140,7 @@ class GpuMachine(GpuSaved):
             self._kernels.update({key: loaded[name] for key, (name, _) in new.items()})
 
     def kernel(self, template: str, struct: str, constants: Sequence[int] = ()) -> Kernel:
-        """A kernel of the plan's text."""
+        """Return a kernel of the plan's text."""
         key = (template, struct, tuple(constants))
         if key not in self._kernels:
             self.load([key])
@@ -168,7 +168,7 @@ class GpuMachine(GpuSaved):
             self.device.launch(kernel, blocks, threads, args, shared, stream, cooperative)
 
     def resident(self, template: str, struct: str, constants: Sequence[int], threads: int, shared: int) -> int:
-        """The number of blocks of a kernel that the device runs at the same time (see `SparseMachine`)."""
+        """Return the number of blocks of a kernel that the device runs at the same time (see `SparseMachine`)."""
         return self.device.resident(self.kernel(template, struct, constants), threads, shared)
 
     def prepare(self, name: str, blocks: int, args: Sequence[int], stream: Stream | None) -> None:
@@ -197,11 +197,11 @@ class GpuMachine(GpuSaved):
         return self.state.frame
 
     def pointer(self, slot: str) -> int:
-        """The device address of a vertex array."""
+        """Return the device address of a vertex array."""
         return self.state.pointer(slot)
 
     def itemsize(self, slot: str) -> int:
-        """The number of bytes per vertex in an array."""
+        """Return the number of bytes per vertex in an array."""
         return self.state.row_bytes(slot)
 
     def set_scalar(self, name: str, value: bool | int | float) -> None:
@@ -209,7 +209,7 @@ class GpuMachine(GpuSaved):
         self.state.set_scalar(name, value)
 
     def scalar(self, name: str) -> Any:
-        """A graph-level value."""
+        """Return a graph-level value."""
         return self.state.scalar(name)
 
     def give(self, field: str, array: NDArray[Any]) -> None:
@@ -217,7 +217,7 @@ class GpuMachine(GpuSaved):
         self.device.upload(self.pointer(f"field:{field}"), np.ascontiguousarray(array))
 
     def array(self, slot: str) -> NDArray[Any]:
-        """A copy of a vertex array in host memory."""
+        """Return a copy of a vertex array in host memory."""
         return self.state.array(slot)
 
     def _table(self, slot: str, dtype: str, length: int, values: Callable[[], NDArray[Any]]) -> None:
@@ -234,7 +234,7 @@ class GpuMachine(GpuSaved):
         self.state.lend(slot, dtype, length, at)
 
     def side(self, kind: str, columns: tuple[str, ...] = ()) -> Side:
-        """The edges of an adjacency direction, with the given columns."""
+        """Return the edges of an adjacency direction, with the given columns."""
         return side_of(self.graph, self._disk, kind, columns)
 
     def whole_side(self, kind: str) -> Side:
@@ -316,11 +316,13 @@ class GpuMachine(GpuSaved):
         return self.state.counted()
 
     def sparse_topology(self, kind: str, stage: StageSpec | None) -> SparseTopology:
-        """The topology of an adjacency direction with the columns of `stage`; without columns if `stage` is None."""
+        """Return the topology of an adjacency direction with the columns of `stage`; without columns if `stage` is
+        None.
+        """
         return self.passes.sparse(kind, stage)
 
     def needed(self, kind: str, stage: StageSpec | None, items: int, count: int, queued: bool) -> Transfer:
-        """The pages with edges of the active vertices, and the cheapest transfer of each; waits for the device.
+        """Return the pages with edges of the active vertices, and the cheapest transfer of each; waits for the device.
 
         Args:
             kind: adjacency direction, "in", "out" or "both".
@@ -383,7 +385,7 @@ class GpuMachine(GpuSaved):
         self.device.synchronize()
 
     def values(self) -> Values:
-        """The values of the output fields and globals. The option `device_arrays` keeps the arrays on the device."""
+        """Return the values of outputs and globals. The option `device_arrays` keeps the arrays on the device."""
         globals_ = {name: self.state.scalar(name) for name, _ in self.plan.globals}
         fetch = self.state.hand_over if self.options.device_arrays else self.state.array
         return Values({spec.name: fetch(f"field:{spec.name}") for spec in self.plan.fields if spec.output}, globals_)

@@ -17,18 +17,18 @@ ALIGNED = 16  # bytes: alignment of values that are sent
 
 
 def aligned(nbytes: int) -> int:
-    """A number of bytes, rounded up to a multiple of ALIGNED."""
+    """Return a number of bytes, rounded up to a multiple of ALIGNED."""
     return -(-nbytes // ALIGNED) * ALIGNED
 
 
 def word_of(size: int) -> tuple[str, int]:
-    """The largest word type whose size divides a value of `size` bytes, and the number of words in the value."""
+    """Return the largest word type whose size divides a value of `size` bytes, and the number of words in the value."""
     bits = next(bits for bits in (64, 32, 16, 8) if 8 * size % bits == 0)
     return f"u{bits}", 8 * size // bits
 
 
 def links(parts: Sequence[PartMachine], slots: Iterable[str]) -> Iterator[tuple[int, int, str]]:
-    """All combinations of an owner, another GPU that mirrors some of the owner's vertices, and one of the arrays."""
+    """Yield all combinations of an owner, another GPU that mirrors some of the owner's vertices, and an array."""
     listed = tuple(slots)
     for owner, part in enumerate(parts):
         for rank, places in enumerate(part.numbers.wanted):
@@ -52,7 +52,7 @@ class Updates(Protocol):
         """Note that other code has overwritten the mirrors of an array."""
 
     def note(self) -> str:
-        """A sentence about the values that were sent so far."""
+        """Return a sentence about the values that were sent so far."""
 
 
 class Exchange(Updates, Protocol):
@@ -60,11 +60,11 @@ class Exchange(Updates, Protocol):
 
     @staticmethod
     def sizes(part: PartMachine) -> Mapping[str, int]:
-        """The bytes of device memory that a GPU needs for the values that it sends and receives, by name."""
+        """Return the bytes of device memory that a GPU needs for the values that it sends and receives, by name."""
 
     @staticmethod
     def kernels(part: PartMachine) -> Iterable[Key]:
-        """The kernels that a GPU launches."""
+        """Return the kernels that a GPU launches."""
 
     def __init__(self, parts: Sequence[PartMachine], traffic: Traffic) -> None:
         """Begin the exchange of a run between the machines of its GPUs."""

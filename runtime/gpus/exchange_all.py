@@ -21,7 +21,7 @@ class WholeExchange:
 
     @staticmethod
     def sizes(part: PartMachine) -> Mapping[str, int]:
-        """The sizes in bytes of the copies from all other GPUs, and of the positions of mirrored values in these
+        """Return the sizes in bytes of the copies from all other GPUs, and of the positions of mirrored values in these
         copies.
         """
         sizes, numbers = {}, part.numbers
@@ -35,7 +35,7 @@ class WholeExchange:
 
     @staticmethod
     def kernels(part: PartMachine) -> Iterable[Key]:
-        """The kernels that extract mirrored values from copies."""
+        """Return the kernels that extract mirrored values from copies."""
         return {("pack_values", word_of(part.itemsize(slot))[0], ()) for slot in part.mirrored}
 
     def __init__(self, parts: Sequence[PartMachine], traffic: Traffic) -> None:
@@ -68,5 +68,5 @@ class WholeExchange:
         """Do nothing, because every exchange sends all values."""
 
     def note(self) -> str:
-        """A sentence about the values that were sent so far."""
+        """Return a sentence about the values that were sent so far."""
         return f"{self._sent:,} values of vertices were sent, mirrored and changed or not"

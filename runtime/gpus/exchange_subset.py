@@ -13,7 +13,7 @@ __all__ = ["SubsetExchange"]
 
 
 class SubsetExchange:
-    """Packs the values that another GPU mirrors, and copies them to its mirrors.
+    """Packs the values that another GPU mirrors, and copies the packed values to the mirrors there.
 
     The mirrors of one owner are consecutive.
     """
@@ -22,13 +22,13 @@ class SubsetExchange:
 
     @staticmethod
     def sizes(part: PartMachine) -> Mapping[str, int]:
-        """The sizes in bytes of the packed values for each GPU and array."""
+        """Return the sizes in bytes of the packed values for each GPU and array."""
         return {f"sent:{rank}:{slot}": aligned(len(places) * part.itemsize(slot))
                 for rank, places in enumerate(part.numbers.wanted) for slot in part.mirrored}
 
     @staticmethod
     def kernels(part: PartMachine) -> Iterable[Key]:
-        """The kernels that pack values."""
+        """Return the kernels that pack values."""
         return {("pack_values", word_of(part.itemsize(slot))[0], ()) for slot in part.mirrored}
 
     def __init__(self, parts: Sequence[PartMachine], traffic: Traffic) -> None:
@@ -51,5 +51,5 @@ class SubsetExchange:
         """Do nothing, because every exchange sends all values."""
 
     def note(self) -> str:
-        """A sentence about the values that were sent so far."""
+        """Return a sentence about the values that were sent so far."""
         return f"{self._sent:,} values of mirrored vertices were sent, changed or not"

@@ -52,13 +52,13 @@ class GroupMachine:
         self.mirrors = Mirrors(frozenset(parts[0].mirrored), exchange)
 
     def notes(self) -> tuple[str, ...]:
-        """Sentences about the exchange between the GPUs so far."""
+        """Return sentences about the exchange between the GPUs so far."""
         pushed = f"; {self.activated:,} values of active vertices were sent" if self.activated else ""
         return (*self.alone(), f"exchange {self._exchange.name}: {self._exchange.note()}{pushed}; "
                 f"{self.traffic.nbytes:,} bytes were copied between GPUs")
 
     def alone(self) -> tuple[str, ...]:
-        """A sentence that several GPUs ignore the option `dispatch`; () without this option."""
+        """Return a sentence which says that several GPUs ignore the option `dispatch`; () without this option."""
         asked = self._parts[0].options.dispatch
         return () if asked == "gpu" else (f"dispatch: the GPUs ran all pages, as dispatch={asked} is for one GPU",)
 
@@ -69,7 +69,7 @@ class GroupMachine:
             part.set_scalar(name, value)
 
     def scalar(self, name: str) -> Any:
-        """A graph-level value."""
+        """Return a graph-level value."""
         return self._parts[0].scalar(name)
 
     def give(self, field: str, array: NDArray[Any]) -> None:
@@ -83,7 +83,7 @@ class GroupMachine:
         self.mirrors.written(slot)
 
     def array(self, slot: str) -> NDArray[Any]:
-        """A copy of a vertex array of the whole graph in host memory."""
+        """Return a copy of a vertex array of the whole graph in host memory."""
         first = self._parts[0]
         dtype, size = first.state.dtypes[slot], first.itemsize(slot)
         found: NDArray[Any] = first.device.host(first.numbers.ranges.n * (size // dtype.itemsize), dtype)
@@ -92,22 +92,23 @@ class GroupMachine:
         return found
 
     def others(self, slot: str, value: int) -> int:
-        """The number of entries of a u8 or u32 vertex array that differ from `value`."""
+        """Return the number of entries of a u8 or u32 vertex array that differ from `value`."""
         return sum(part.others(slot, value) for part in self._parts)
 
     def moved(self) -> Moved:
-        """Counts of the edges that all GPUs have moved so far, and of the values that the GPUs have sent to each other.
+        """Return counts of the edges that all GPUs have moved so far, and of the values that the GPUs have sent to each
+        other.
         """
         found = reduce(Moved.plus, (part.moved() for part in self._parts))
         return found._replace(bytes_between=self.traffic.nbytes)
 
     def values(self) -> Values:
-        """The values of the output fields and of the globals."""
+        """Return the values of the output fields and of the globals."""
         return Values({spec.name: self.array(f"field:{spec.name}") for spec in self.plan.fields if spec.output},
                       {name: self.scalar(name) for name, _ in self.plan.globals})
 
     def counted(self) -> Stats:
-        """The counts of the last pass, after waiting for its end."""
+        """Return the counts of the last pass, after waiting for its end."""
         each = [part.counted() for part in self._parts]
         return Stats(sum(stats.changed for stats in each), sum(stats.active for stats in each))
 
@@ -147,7 +148,7 @@ class GroupMachine:
             part.merge(spec)
 
     def _pads(self, fold: Fold) -> Iterator[Move]:
-        """The copies of the vertices that lie in the first block of a GPU and that other GPUs own."""
+        """Yield the copies of the vertices that lie in the first block of a GPU and that other GPUs own."""
         slots = self._folded(fold)
         for rank, part in enumerate(self._parts):
             ranges = part.numbers.ranges
@@ -162,7 +163,7 @@ class GroupMachine:
                     yield Move(owner, source, rank, target, (high - low) * size)
 
     def _partials(self, fold: Fold) -> Iterator[Move]:
-        """The copies of the partial results of a reduction from each GPU to all others."""
+        """Yield the copies of the partial results of a reduction from each GPU to all others."""
         for slot in self._partial_slots(fold):
             for rank, part in enumerate(self._parts):
                 at, nbytes = part.partials(slot)
@@ -171,12 +172,12 @@ class GroupMachine:
                         yield Move(rank, part.pointer(slot) + at, other, target.pointer(slot) + at, nbytes)
 
     def _folded(self, fold: Fold) -> list[str]:
-        """The arrays over vertices that a reduction reads."""
+        """Return the arrays over vertices that a reduction reads."""
         arrays = {spec.slot for spec in self.plan.arrays if spec.length == "vertices"}
         return [slot for slot in dict.fromkeys(fold.arrays) if field_of(slot) is not None or slot in arrays]
 
     def _partial_slots(self, fold: Fold) -> list[str]:
-        """The arrays of partial results of a reduction."""
+        """Return the arrays of partial results of a reduction."""
         blocks = {spec.slot for spec in self.plan.arrays if spec.length == "blocks"}
         return [slot for slot in dict.fromkeys(fold.arrays) if slot in blocks]
 
@@ -218,7 +219,8 @@ class GroupMachine:
 
     # ------------------------------------------------------------------------------------------- checkpoints
     def share(self, slot: str) -> Remote:
-        """The values of a vertex array of the whole graph. Values are copied from the GPUs only when they are fetched.
+        """Return the values of a vertex array of the whole graph. Values are copied from the GPUs only when they are
+        fetched.
         """
         first = self._parts[0]
         dtype, size = first.state.dtypes[slot], first.itemsize(slot)
@@ -234,7 +236,7 @@ class GroupMachine:
         self.give_slot(slot, in_memory(array))
 
     def scalar_bits(self) -> dict[str, int]:
-        """The 64 bits of every graph-level value as an integer, in a dict by the name of the value."""
+        """Return the 64 bits of every graph-level value as an integer, in a dict by the name of the value."""
         return self._parts[0].scalar_bits()
 
     def put_scalar_bits(self, name: str, bits: int) -> None:
@@ -243,7 +245,7 @@ class GroupMachine:
             part.put_scalar_bits(name, bits)
 
     def copies(self, kept: object) -> Sequence[Remote]:
-        """The arrays of a copy that `keep` returned, over the vertices of the whole graph."""
+        """Return the arrays of a copy that `keep` returned, over the vertices of the whole graph."""
         assert isinstance(kept, list)
         each = [part.copies(one) for part, one in zip(self._parts, kept)]
 

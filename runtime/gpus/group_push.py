@@ -125,7 +125,7 @@ class GroupPush(CountedLoop):
 
     # ------------------------------------------------------------------------------------------- priorities
     def _piled(self) -> int:
-        """The number of entries in all far piles."""
+        """Return the number of entries in all far piles."""
         return sum(front.piled for front in self._fronts)
 
     def _lift(self) -> bool:

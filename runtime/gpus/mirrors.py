@@ -38,7 +38,8 @@ class Mirrors:
     """The mirrors of all GPUs of a run.
 
     Args:
-        read: the arrays that passes read at neighbours. exchange: updates mirrors.
+        read: the arrays that passes read at neighbours.
+        exchange: updates mirrors.
 
     Attributes:
         read: the argument `read`.

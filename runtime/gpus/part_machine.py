@@ -31,7 +31,7 @@ _MOVING = 1024  # blocks of a kernel that packs, compares or places values
 
 
 def mirrored(plan: Plan) -> frozenset[str]:
-    """The arrays over vertices that passes read at neighbours and that change during a run."""
+    """Return the arrays over vertices that passes read at neighbours and that change during a run."""
     return frozenset(slot for stage in plan.stages for slot in stage.near if not slot.startswith(("degree:", "ids:")))
 
 
@@ -92,12 +92,12 @@ class PartMachine(GpuMachine):
         return -(-self.numbers.ranges.n // BLOCK)
 
     def extent(self, slot: str) -> tuple[int, int]:
-        """The address and the size, in bytes of whole 64-bit words, of the owned entries of a vertex array."""
+        """Return the address and the size, in bytes of whole 64-bit words, of the owned entries of a vertex array."""
         (low, high), size = self.span, self.itemsize(slot)
         return self.pointer(slot) + low * size, -(-(high - low) * size // 8) * 8
 
     def whole_side(self, kind: str) -> Side:
-        """The edges of the whole graph."""
+        """Return the edges of the whole graph."""
         return self._whole.adjacency(kind)
 
     def _put_tables(self) -> None:
@@ -165,14 +165,15 @@ class PartMachine(GpuMachine):
         self.launch("sum_counts", "", (), 1, (counts, length, total), threads=32)
 
     def mirrors_at(self, slot: str, rank: int) -> list[int]:
-        """The device addresses of the mirrors of another GPU's vertices: one address for each buffer of a field."""
+        """Return the device addresses of the mirrors of another GPU's vertices: one address for each buffer of a field.
+        """
         kind, _, name = slot.partition(":")
         first = self.numbers.mirrors_of(rank)[0] * self.itemsize(slot)
         twin = f"next:{name}" if kind == "field" else ""
         return [self.pointer(one) + first for one in (slot, twin) if one in self.state.buffers]
 
     def mirror_at(self, slot: str, rank: int) -> int:
-        """The device address of the mirrors of another GPU's vertices."""
+        """Return the device address of the mirrors of another GPU's vertices."""
         return self.mirrors_at(slot, rank)[0]
 
     # ------------------------------------------------------------------------------------------- values of the run
@@ -204,7 +205,7 @@ class PartMachine(GpuMachine):
                     shared=shared_bytes("fold"))
 
     def partials(self, slot: str) -> tuple[int, int]:
-        """The offset and the size, in bytes, of the partial results that `fold_own` computes in an array."""
+        """Return the offset and the size, in bytes, of the partial results that `fold_own` computes in an array."""
         low, high = self.numbers.ranges.blocks(self.numbers.rank)
         size = self.state.row_bytes(slot)
         return low * size, (high - low) * size

@@ -34,7 +34,7 @@ _MOVING = 1024  # blocks of a kernel over a queue or an inbox
 
 
 def sent_slots(stage: StageSpec) -> list[str]:
-    """The arrays that a pass both reads at neighbours and changes."""
+    """Return the arrays that a pass both reads at neighbours and changes."""
     return [slot for slot in stage.near if field_of(slot) in stage.written or (field_of(slot) is None
             and not slot.startswith(("degree:", "ids:")))]
 
@@ -50,7 +50,7 @@ class PartPushWay(PushWay):
         self._part = part
 
     def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
-        """The reason why a loop cannot push; "" if it may."""
+        """Return the reason why a loop cannot push; "" if it may."""
         why = super().refused(loop, graph, options)
         if why:
             return why
@@ -65,23 +65,23 @@ class PartPushWay(PushWay):
         return True
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
-        """The edges in the order of their senders."""
+        """Yield the edges in the order of the senders."""
         (stage,) = loop.stages
         yield _out(stage), pushed_use(stage.name), Use(stage.columns)
 
     def directions(self, loop: LoopSpec) -> tuple[str, ...]:
-        """The adjacency directions that supersteps read."""
+        """Return the adjacency directions that supersteps read."""
         (stage,) = loop.stages
         return (_out(stage), stage.domain or "in") if is_uniform(stage) else (_out(stage),)
 
     def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
-        """The sizes in bytes of the frontier and of the boxes."""
+        """Yield the sizes in bytes of the frontier and of the boxes."""
         (stage,) = loop.stages
         yield frontier_sizes(stage, n, len(sides[_out(stage)]), paged=False)
         yield _box_sizes(self._part, sent_slots(stage)[0])
 
     def kernels(self, loop: LoopSpec, machine: GpuMachine) -> Iterator[Key]:
-        """The kernels of supersteps, and the kernels that move the values of active vertices."""
+        """Yield the kernels of supersteps, and the kernels that move the values of active vertices."""
         (stage,) = loop.stages
         assert stage.gpu is not None
         yield from pushing_kernels(stage)
@@ -91,7 +91,7 @@ class PartPushWay(PushWay):
             yield from (("sift_far", stage.gpu.struct, ()), ("end_sift", "", ()))
 
     def begin(self, loop: LoopSpec, machine: GpuMachine, bound: int | None, start: Start | None) -> Loop:
-        """Not used, because `vlang.runtime.gpus.group_push.GroupPush` begins the loop on all GPUs."""
+        """Raise AssertionError, because `vlang.runtime.gpus.group_push.GroupPush` begins the loop on all GPUs."""
         raise AssertionError("a part does not run a loop alone")
 
 
@@ -100,7 +100,7 @@ def _out(stage: StageSpec) -> str:
 
 
 def _box_sizes(part: PartMachine, slot: str) -> dict[str, int]:
-    """The sizes in bytes of the boxes for each other GPU."""
+    """Return the sizes in bytes of the boxes for each other GPU."""
     sizes: dict[str, int] = {}
     size = record_bytes(part, slot)
     for rank, wanted in enumerate(part.numbers.wanted):
@@ -113,7 +113,7 @@ def _box_sizes(part: PartMachine, slot: str) -> dict[str, int]:
 
 
 def record_bytes(part: PartMachine, slot: str) -> int:
-    """The bytes of a value together with the place of its mirror (PLACE_WORDS in boundary.cuh)."""
+    """Return the bytes of a value together with the place of its mirror (PLACE_WORDS in boundary.cuh)."""
     word, _ = word_of(part.itemsize(slot))
     return max(4, int(word[1:]) // 8) + part.itemsize(slot)
 
@@ -155,7 +155,7 @@ class PartPush(PushLoop):
         return int(self._control[f"piled[{self._control['pile']}]"]) if self._priority else 0
 
     def word(self, name: str) -> int | float:
-        """A word of the state of the loop, with its value after the last superstep."""
+        """Return a word of the state of the loop, with its value after the last superstep."""
         found: int | float = self._control[name]
         return found
 
@@ -176,7 +176,7 @@ class PartPush(PushLoop):
         self._collect()
 
     def lift(self, bound: float, delta: float) -> None:
-        """Queue a new bound, and move the vertices below it from the far pile to the queue."""
+        """Queue a new bound, and move the vertices below this bound from the far pile to the queue."""
         self._control.set("bound", (bound, delta))
         if self.piled:
             self.part.launch("sift_far", self._gpu.struct, (), self._wide(), (self.part.frame, self._arena["table"]),

@@ -42,7 +42,7 @@ class Actors:
     def machines(self) -> list[str]:
         """Wait until all actors have started; returns the name of each actor's machine.
 
-        Raises ClusterError if Ray does not start them in time, or if a machine has another version of vlang.
+        Raises ClusterError if Ray does not start the actors in time, or if a machine has another version of vlang.
         """
         end, found = time.monotonic() + _START, list[dict[str, Any]]()
         while len(found) < len(self.handles):
@@ -110,12 +110,12 @@ def end_actors() -> None:
 
 
 def rank_count(where: str) -> int:
-    """The number of ranks of an option `cluster`. If necessary, joins the Ray cluster to count its machines."""
+    """Return the number of ranks of an option `cluster`. If necessary, joins the Ray cluster to count its machines."""
     return ray_address(where).ranks or len(_nodes(_joined(where)))
 
 
 def _nodes(ray: Any) -> dict[str, float]:
-    """The number of processors of each machine with at least one processor, by node ID."""
+    """Return the number of processors of each machine with at least one processor, by node ID."""
     return {node["NodeID"]: node["Resources"]["CPU"] for node in ray.nodes()
             if node["Alive"] and node["Resources"].get("CPU", 0) >= 1}
 

@@ -144,7 +144,8 @@ class _Outputs:
 
 
 def _page_files(actors: Actors, machines: list[str], path: str, options: Options) -> list[str]:
-    """For each rank, the path of the page file on its machine. Machines that cannot access the file get a copy.
+    """Return, for each rank, the path of the page file on the machine of the rank. Machines that cannot access the file
+    get a copy.
 
     Raises DiskError if the file cannot be read.
     """

@@ -65,5 +65,5 @@ class DirectExchange:
         """Do nothing, because every exchange sends all values."""
 
     def note(self) -> str:
-        """A sentence about the values that were sent so far."""
+        """Return a sentence about the values that were sent so far."""
         return f"rank {self._transport.rank} has sent {self._copied:,} bytes to other GPUs, without the hosts"

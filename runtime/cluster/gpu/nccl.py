@@ -33,7 +33,7 @@ class _Id(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Piece:
-    """Consecutive bytes of device memory that are sent to a rank, or received from it."""
+    """Consecutive bytes of device memory that are sent to a rank or received from a rank."""
 
     rank: int
     address: int
@@ -62,7 +62,7 @@ class Nccl:
                    ctypes.c_int(transport.rank))
 
     def on(self, device: Device) -> Nccl:
-        """This connection for another object of the same GPU."""
+        """Return this connection for another object of the same GPU."""
         self._device = device
         return self
 
@@ -87,7 +87,7 @@ class Nccl:
 
 @cache
 def nccl() -> Any:
-    """The library, loaded; None if there is none."""
+    """Return the loaded library; None if no library is installed."""
     paths = ["libnccl.so.2"]
     with suppress(Exception):  # the package is part of CUDA's Python packages, and raises errors of its own
         from cuda.pathfinder import load_nvidia_dynamic_lib  # optional

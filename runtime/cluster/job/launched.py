@@ -15,7 +15,8 @@ ENDED = "VLANG_JOB_ENDED"
 
 
 def launched_ranks() -> int:
-    """The number of ranks in the MPI job to which this process belongs; 0 if the process belongs to no MPI job."""
+    """Return the number of ranks in the MPI job to which this process belongs; 0 if the process belongs to no MPI job.
+    """
     sizes = [os.environ.get(name, "") for name in _SIZES]
     found = max((int(size) for size in sizes if size.isdigit()), default=0)
     return found if found > 1 or any(os.environ.get(name) for name in _SIZES[:2]) else 0

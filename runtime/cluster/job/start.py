@@ -32,7 +32,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def job_of(ranks: int, module: str, argv: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """The command and the environment that run `python -m module` with arguments `argv` on `ranks` ranks.
+    """Return the command and the environment that run `python -m module` with arguments `argv` on `ranks` ranks.
 
     Raises ClusterError if mpi4py or mpiexec is missing.
     """

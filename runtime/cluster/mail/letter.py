@@ -44,7 +44,7 @@ class Letter:
     data: Buffer
 
     def packed(self) -> bytes:
-        """The message as bytes."""
+        """Return the message as bytes."""
         place = self.place.encode("utf-8", "replace")[:_PLACE]
         head = _HEAD.pack(self.attempt, self.call, self.sender, self.part, self.parts, len(place))
         return b"".join((head, place, self.data.tobytes()))

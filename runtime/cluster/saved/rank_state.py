@@ -44,7 +44,7 @@ class Part:
 
 
 def part_of(file: StateSource) -> Part:
-    """The part of a checkpoint that a state file contains. Raises Foreign if no rank has written the file."""
+    """Return the part of a checkpoint that a state file contains. Raises Foreign if no rank has written the file."""
     found = file.about.get("part")
     if not isinstance(found, dict) or set(found) != set(_PART) or not all(type(one) is int for one in found.values()) \
             or not 0 <= found["rank"] < found["ranks"] or not 0 <= found["first"] <= found["last"]:
@@ -92,7 +92,7 @@ class RankState:
         return found
 
     def arrays(self, windows: Windows | None = None) -> dict[str, NDArray[Any]]:
-        """The arrays by name, with the values of the vertices of this rank. All ranks call this method together.
+        """Return the arrays by name, with the values of the vertices of this rank. All ranks call this method together.
 
         `windows` is None, because a rank keeps all arrays in memory.
 

@@ -49,8 +49,8 @@ class _Part:
     rule: tuple[int, int] | None
 
     def common(self) -> list[Any]:
-        """The values that must be equal on all ranks. If the ranks have different values, one process reads the whole
-        file and reports what is wrong.
+        """Return the values that must be equal on all ranks. If the ranks have different values, one process reads the
+        whole file and reports what is wrong.
         """
         edges = self.share.edges
         odd = bool(edges.warnings or edges.kinds)
@@ -59,7 +59,8 @@ class _Part:
 
 
 def shared_graph(transport: Transport, spec: str, reading: Reading, threads: int | None) -> Graph | str:
-    """The graph of a file or generator of which this rank reads a part; or the reason why one rank must read the whole.
+    """Return the graph of a file or generator, of which this rank reads a part, or the reason why one rank must read
+    the whole file.
 
     All ranks call this together. The vertices, the edges and their order are the same as in a graph from `Graph.read`.
     If something in a file is wrong or unusual, one process reads the whole file, so that messages can name lines of the
@@ -80,7 +81,9 @@ def shared_graph(transport: Transport, spec: str, reading: Reading, threads: int
 
 
 def _read(transport: Transport, spec: str, reading: Reading, threads: int) -> tuple[_Part | None, str]:
-    """The part of this rank; None, and a reason, if the source has no parts or the part cannot be read alone."""
+    """Return the part of this rank. If the source has no parts or the part cannot be read alone, return None and the
+    reason.
+    """
     if (reading.self_loops, reading.parallel, reading.missing, reading.vertices) != ("keep", "keep", "error", None):
         return None, "options that drop or fill something look at the whole of it"
     if spec == "-":
@@ -113,7 +116,8 @@ def _read(transport: Transport, spec: str, reading: Reading, threads: int) -> tu
 
 
 def _joined(transport: Transport, spec: str, reading: Reading, part: _Part, threads: int | None) -> Graph | str:
-    """The graph of all parts; or the reason why one rank must read the whole file, if the counts of all parts show one.
+    """Return the graph of all parts. If the counts of all parts show a reason why one rank must read the whole file,
+    return the reason.
     """
     share, edges = part.share, part.share.edges
     rows = summed(transport, [len(edges.src)], "the edges of all shares")[0]
@@ -158,7 +162,7 @@ def _intact(transport: Transport, share: SavedShare) -> bool:
 def _stored(
     transport: Transport, spec: str, read: Scanned, directed: bool, part: _Part, notes: list[str], threads: int | None
 ) -> Graph:
-    """The graph of the edges that this rank and the other ranks have kept.
+    """Return the graph of the edges that this rank and the other ranks have kept.
 
     Args:
         transport: the transport of the rank.
@@ -207,8 +211,8 @@ def _undirected(transport: Transport, read: Scanned) -> tuple[bool, Scanned, str
 def _widened(
     transport: Transport, columns: Mapping[str, NDArray[Any]]
 ) -> tuple[dict[str, NDArray[Any]], dict[str, np.dtype[Any]]]:
-    """The columns in the narrowest dtypes that hold the values of all ranks, and the dtypes that one reader of the
-    whole file would give them.
+    """Return the columns in the narrowest dtypes that hold the values of all ranks, and the dtypes that one reader of
+    the whole file would give them.
     """
     mine = {name: (narrowed_dtype(name, values.dtype, [values] if len(values) else []).str, values.dtype.str)
             for name, values in columns.items()}
@@ -218,7 +222,7 @@ def _widened(
 
 
 def _described(transport: Transport, values: NDArray[Any]) -> Column:
-    """The dtype and range of a column of all ranks."""
+    """Return the dtype and range of a column of all ranks."""
     mine = describe(values)
     ends = [mine.low, mine.high] if len(values) else []
     every = [json.loads(text) for text in texts(transport, json.dumps([float(e) if values.dtype.kind == "f" else int(e)

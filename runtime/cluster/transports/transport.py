@@ -102,7 +102,7 @@ def gathered_whole(transport: Transport, own: NDArray[Any], where: str) -> NDArr
 
 
 def summed(transport: Transport, numbers: Sequence[int], where: str) -> list[int]:
-    """For each number, the sum of its values on all ranks. The sums must be below 2^63."""
+    """Return, for each number, the sum of the values on all ranks. The sums must be below 2^63."""
     parts = gathered(transport, np.array(numbers, np.int64), where)
     return [sum(column) for column in zip(*(part.tolist() for part in parts))]
 

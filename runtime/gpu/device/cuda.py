@@ -98,11 +98,11 @@ class CudaDevice:
             self._arena.free(buffer)
 
     def allocated(self) -> int:
-        """The number of bytes that are allocated now."""
+        """Return the number of bytes that are allocated now."""
         return self._arena.used
 
     def budget(self) -> int:
-        """The maximum number of bytes that may be allocated."""
+        """Return the maximum number of bytes that may be allocated."""
         return self._arena.budget
 
     def hand_over(self, buffer: Buffer, dtype: np.dtype[Any], count: int) -> Any:
@@ -130,7 +130,7 @@ class CudaDevice:
         self._arena.borrow(nbytes)
 
     def host(self, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """An uninitialised array in host memory, which is page-locked if possible."""
+        """Return an uninitialised array in host memory, which is page-locked if possible."""
         return result_array(count, dtype)
 
     def expect(self, sizes: Sequence[int]) -> None:
@@ -153,7 +153,7 @@ class CudaDevice:
             self._card.put_back(pointer, size)
 
     def mark(self) -> list[CudaEvent]:
-        """Events on each stream after the work queued so far, for the arena (`arena.Source`).
+        """Return events on each stream after the work queued so far, for the arena (`arena.Source`).
 
         The events are recorded once for all calls between which no work is queued.
         """
@@ -215,7 +215,8 @@ class CudaDevice:
             self._runtime.memcpyPeerAsync(target, self._index, source, other._index, nbytes, self._handle(stream))
 
     def register(self, array: NDArray[Any]) -> int:
-        """Page-lock a host array in place; returns its address for kernels, or 0 if the system does not allow it."""
+        """Page-lock a host array in place; returns its address for kernels, or 0 if the system refuses the page lock.
+        """
         refuse_gaps(array)
         return self._locks.register(array)
 
@@ -229,7 +230,7 @@ class CudaDevice:
 
     # ------------------------------------------------------------------------ order
     def stream(self) -> CudaStream:
-        """A stream, which exists until the device is closed."""
+        """Return a stream, which exists until the device is closed."""
         with self._guard:
             made = CudaStream(self._lane.stream())
         self._streams.append(made)
@@ -258,7 +259,7 @@ class CudaDevice:
         return self.passed([event])
 
     def elapsed(self, start: Event, end: Event) -> float:
-        """The seconds between two completed events."""
+        """Return the seconds between two completed events."""
         assert isinstance(start, CudaEvent)
         assert isinstance(end, CudaEvent)
         with self._guard:
@@ -279,7 +280,7 @@ class CudaDevice:
         self._drained = self._queued
 
     def queue(self) -> int:
-        """The handle of the default stream, on which another library is about to queue work."""
+        """Return the handle of the default stream, on which another library is about to queue work."""
         return self._handle(None)
 
     def _wait_for(self, handle: int) -> None:
@@ -289,7 +290,7 @@ class CudaDevice:
                 self._drained = self._queued
 
     def _handle(self, stream: Stream | None) -> int:
-        """The handle of a stream on which an operation is about to be queued."""
+        """Return the handle of a stream on which an operation is about to be queued."""
         self._queued += 1
         return self._main.handle if stream is None else handle_of(stream)
 
@@ -349,7 +350,7 @@ class CudaDevice:
                 self._launch(kernel.function, blocks, 1, 1, threads, 1, 1, shared, handle, words, 0)
 
     def resident(self, kernel: Kernel, threads: int, shared: int = 0) -> int:
-        """The number of blocks of a kernel that the device runs at the same time."""
+        """Return the number of blocks of a kernel that the device runs at the same time."""
         assert isinstance(kernel, CudaKernel)
         with self._guard:
             if shared > kernel.shared:

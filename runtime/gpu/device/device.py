@@ -89,10 +89,10 @@ class Device(Protocol):
         """Free memory. Queued kernels may still use the memory, because it is reused only after they have ended."""
 
     def allocated(self) -> int:
-        """The number of bytes that are allocated now."""
+        """Return the number of bytes that are allocated now."""
 
     def budget(self) -> int:
-        """The maximum number of bytes that may be allocated."""
+        """Return the maximum number of bytes that may be allocated."""
 
     def keep(self, buffer: Buffer) -> Callable[[], None]:
         """Let memory outlive this object; returns a function that frees the memory.
@@ -199,7 +199,7 @@ class Device(Protocol):
         """Return whether the work before an event has ended; does not wait."""
 
     def elapsed(self, start: Event, end: Event) -> float:
-        """The seconds between two completed events."""
+        """Return the seconds between two completed events."""
 
     def synchronize(self, stream: Stream | None = None) -> None:
         """Wait on the host until all work of a stream has ended."""
@@ -208,7 +208,7 @@ class Device(Protocol):
         """Wait on the host until all work of all streams has ended."""
 
     def queue(self) -> int:
-        """The handle of the default stream, on which another library is about to queue work."""
+        """Return the handle of the default stream, on which another library is about to queue work."""
 
     def load(self, text: str, entries: Mapping[str, str]) -> Mapping[str, Kernel]:
         """Load the kernels of a CUDA C text, by name.

@@ -45,7 +45,7 @@ class Gpu:
 
 
 def cuda() -> tuple[Any, Any]:
-    """CuPy's modules for the CUDA runtime and driver. Raises DeviceError with the command that installs CuPy.
+    """Return CuPy's modules for the CUDA runtime and driver. Raises DeviceError with the command that installs CuPy.
 
     Importing the two modules takes 10 ms. Importing the complete package `cupy` takes 0.2 to 0.3 s.
     """
@@ -154,12 +154,13 @@ def gpus() -> list[Gpu]:
 
 
 def free_memory(runtime: Any, index: int) -> int:
-    """The bytes of free memory of a GPU; the calling thread's current device is unchanged. Raises DeviceError."""
+    """Return the bytes of free memory of a GPU; the calling thread's current device is unchanged. Raises DeviceError.
+    """
     return _memory(runtime, index)[0]
 
 
 def _memory(runtime: Any, index: int) -> tuple[int, int]:
-    """The free memory and the total memory of a GPU, in bytes."""
+    """Return the free memory and the total memory of a GPU, in bytes."""
     try:
         before = runtime.getDevice()
         if before == index:
@@ -183,7 +184,9 @@ def _refused(error: Exception, index: int) -> DeviceError:
 
 
 def look(runtime: Any, index: int) -> Gpu:
-    """The properties and free memory of a GPU; the calling thread's current device is unchanged. Raises DeviceError."""
+    """Return the properties and free memory of a GPU; the calling thread's current device is unchanged. Raises
+    DeviceError.
+    """
     free, total = _memory(runtime, index)
     try:
         found = runtime.getDeviceProperties(index)

@@ -47,7 +47,7 @@ _pool = Memory(make=_LockedBlock)
 
 
 def result_array(count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """An uninitialised array of `count` elements. Raises MemoryError."""
+    """Return an uninitialised array of `count` elements. Raises MemoryError."""
     return _pool.empty(count, dtype)
 
 

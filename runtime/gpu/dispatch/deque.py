@@ -1,4 +1,4 @@
-"""One deque of pages for a pass: the GPU takes pages from its front, the CPU from its back."""
+"""One deque of pages for a pass: the GPU takes pages from the front, and the CPU takes pages from the back."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Unit:
 
 
 def units_of(cut: Cut, offsets: NDArray[np.int64]) -> list[Unit]:
-    """The smallest units of an adjacency direction, in the order of their vertices.
+    """Return the smallest units of an adjacency direction, in the order of their vertices.
 
     Args:
         cut: the pages.
@@ -48,7 +48,7 @@ def units_of(cut: Cut, offsets: NDArray[np.int64]) -> list[Unit]:
 
 
 class PageDeque:
-    """The units of a pass that neither device has taken yet. Two threads may use it.
+    """The units of a pass that neither device has taken yet. Two threads may use the deque.
 
     Args:
         units: the units.
@@ -69,12 +69,12 @@ class PageDeque:
         self.for_cpu = list(self._kept)
 
     def front(self) -> Unit | None:
-        """Take a unit for the GPU; returns None if there is none."""
+        """Take a unit for the GPU; returns None if no unit is left."""
         with self._lock:
             return self._left.pop(0) if self._left else None
 
     def back(self) -> Sequence[Unit]:
-        """Take units for the CPU; returns an empty list if there are none."""
+        """Take units for the CPU; returns an empty list if no units are left."""
         with self._lock:
             taken, self._kept = self._kept, []
             if self._shared and self._left:

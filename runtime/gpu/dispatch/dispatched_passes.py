@@ -2,8 +2,8 @@
 
 Source: Ma et al., "Garaph: efficient GPU-accelerated graph processing on a single machine with balanced replication",
 USENIX ATC 2017, sections 4.1 and 5.1. Before a pass, the values that the CPU reads are copied to host memory. The CPU
-pulls from the page lists of the graph in host memory, so that its pages are not copied. Then its values and counts are
-merged with the values and counts of the GPU.
+pulls from the page lists of the graph in host memory, so that the pages of the CPU are not copied. Then the values and
+counts of the CPU are merged with those of the GPU.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class DispatchedPasses(FullPasses):
             self._units[kind] = units_of(topology.layout.cut, topology.side.offsets.view(np.int64))
 
     def _unpaged(self, topology: Topology) -> str:
-        """The reason why there are no pages for the CPU; "" if there are."""
+        """Return the reason why there are no pages for the CPU; "" if there are such pages."""
         if topology.resident:
             return "all of its edges are on the GPU"
         return "its edges are on disk" if isinstance(topology.side, DiskSide) else ""
@@ -137,7 +137,7 @@ class DispatchedPasses(FullPasses):
         return topology.edges
 
     def _of(self, one: SharedStage) -> _Record:
-        """The record of a pass, with the speeds that earlier runs on the graph have measured."""
+        """Return the record of a pass, with the speeds that earlier runs on the graph have measured."""
         known = self._records.get(one.stage.name)
         if known is None:
             machine, topology = self.machine, self.topologies[one.stage.domain or "in"]
@@ -157,7 +157,7 @@ class DispatchedPasses(FullPasses):
         return known
 
     def _last(self, one: SharedStage, units: Sequence[Unit], taken: _Record) -> int | None:
-        """The number of units at the end that the CPU takes; None if both devices take units one by one."""
+        """Return the number of units at the end that the CPU takes; None if both devices take units one by one."""
         if one.exact and self.machine.options.dispatch == "alpha":
             return None
         if self._fixed is None:
@@ -167,8 +167,8 @@ class DispatchedPasses(FullPasses):
         return last_units(units, self._fixed)
 
     def _try(self, one: SharedStage, unit: Unit, taken: _Record) -> None:
-        """Measure the time of a unit on the CPU. The computed values are not used, because the bits of a run depend on
-        its split.
+        """Measure the time of a unit on the CPU. The computed values are not used, because the bits of the results
+        depend on the split of the pages.
         """
         assert self.cpu is not None
         self._copy_scalars()
@@ -253,7 +253,7 @@ class DispatchedPasses(FullPasses):
             machine.state.add_stats(stats)
 
     def _rows(self, slot: str, pointer: int, low: int, high: int) -> tuple[int, NDArray[Any]]:
-        """The device address and the host array of some vertices.
+        """Return the device address and the host array of some vertices.
 
         Args:
             slot: the array over vertices in host memory.
@@ -293,12 +293,12 @@ class DispatchedPasses(FullPasses):
 
 
 def _low(units: Sequence[Unit], last: int) -> int:
-    """The first vertex of the last units; the end of all vertices if there are none."""
+    """Return the first vertex of the last units; the end of all vertices if there are none."""
     return units[-last].low if last else units[-1].high
 
 
 def _ranges(units: Sequence[Unit]) -> list[tuple[int, int]]:
-    """The vertices of some units, as ranges in increasing order."""
+    """Return the vertices of some units, as ranges in increasing order."""
     found: list[tuple[int, int]] = []
     for low, high in sorted((unit.low, unit.high) for unit in units):
         if found and found[-1][1] == low:
@@ -309,6 +309,6 @@ def _ranges(units: Sequence[Unit]) -> list[tuple[int, int]]:
 
 
 def _gaps(ranges: Sequence[tuple[int, int]], n: int) -> list[tuple[int, int]]:
-    """The ranges of the vertices from 0 to n - 1 that are in none of the given ranges."""
+    """Return the ranges of the vertices from 0 to n - 1 that are in none of the given ranges."""
     ends = [0, *(end for one in ranges for end in one), n]
     return list(zip(ends[::2], ends[1::2]))

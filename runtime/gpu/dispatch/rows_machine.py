@@ -43,7 +43,7 @@ class RowPasses(Passes):
         return Stats(*self._stats[:2].tolist())
 
     def _cut(self, pages: Pages, kind: str, low: int, high: int) -> tuple[Tasks, Tasks, Tasks]:
-        """The tasks over short vertices, over segments and over long vertices of a range."""
+        """Return the tasks over short vertices, over segments and over long vertices of a range."""
         known = self._known.get((kind, low, high))
         if known is None:
             cost = max(_LEAST_COST, _cost(pages, low, high) // (_TASKS * self.cpu.threads))

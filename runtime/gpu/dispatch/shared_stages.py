@@ -35,7 +35,7 @@ class SharedStage:
 
 
 def shared_stages(plan: Plan, cpu: Plan) -> dict[str, SharedStage]:
-    """The passes that both devices run, by name.
+    """Return the passes that both devices run, by name.
 
     Args:
         plan: the program, for the GPU.
@@ -47,7 +47,7 @@ def shared_stages(plan: Plan, cpu: Plan) -> dict[str, SharedStage]:
 
 
 def _candidates(plan: Plan) -> Iterator[StageSpec]:
-    """The passes over edges that repeat as full passes."""
+    """Yield the passes over edges that repeat as full passes."""
     for loop in plan.loops:
         for step in loop.steps:
             if isinstance(step, StageSpec) and step.domain is not None:
@@ -55,7 +55,7 @@ def _candidates(plan: Plan) -> Iterator[StageSpec]:
 
 
 def alone(plan: Plan, stage: StageSpec) -> str:
-    """The reason why the GPU runs a pass over edges alone; "" if the CPU may run some of its pages."""
+    """Return the reason why the GPU runs a pass over edges alone; "" if the CPU may run some of its pages."""
     if stage.pointer:
         return "it reads lists that the run builds on the GPU"
     if stage.structures:

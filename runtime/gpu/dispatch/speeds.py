@@ -23,7 +23,7 @@ class Speeds:
     Attributes:
         cpu: seconds per edge on the CPU.
         gpu: seconds per edge on the GPU, copies included.
-        measured: whether the CPU's time has been measured; until then it is an estimate from the time of one core.
+        measured: whether the CPU's time has been measured; until then, `cpu` is an estimate from the time of one core.
     """
 
     cpu: float
@@ -41,9 +41,9 @@ class Speeds:
 
         Args:
             cpu: the seconds of the CPU.
-            cpu_edges: the edges that it processed.
+            cpu_edges: the edges that the CPU processed.
             gpu: the seconds of the GPU.
-            gpu_edges: the edges that it processed.
+            gpu_edges: the edges that the GPU processed.
         """
         if cpu_edges and cpu > 0:
             self.cpu = (self.cpu + cpu / cpu_edges) / 2 if self.measured else cpu / cpu_edges
@@ -53,7 +53,7 @@ class Speeds:
 
 
 def last_units(units: Sequence[Unit], share: Fraction) -> int:
-    """The number of units at the end whose pages are nearest to a share of all pages.
+    """Return the number of units at the end whose pages are nearest to a share of all pages.
 
     The result depends on the arguments only, so that a recorded share gives the same units again.
     """
@@ -68,5 +68,5 @@ def share_of(units: Sequence[Unit], last: int) -> Fraction:
 
 
 def _pages(units: Sequence[Unit], last: int) -> int:
-    """The number of pages in the last units."""
+    """Return the number of pages in the last units."""
     return units[-1].end - (units[-last].first if last else units[-1].end)

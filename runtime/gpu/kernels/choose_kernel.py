@@ -14,7 +14,7 @@ The kernels are:
 - "edge-list": the threads of a block process the edges of an unsorted list (WolfGraph; Zhu et al., FGCS'19). This
   kernel needs no adjacency lists, so it runs either all passes of a program or none (`ways/listed_passes.py`).
 
-- "density": for each page the faster one of "thread" and "virtual-warp-32". GTS chooses between vertex- and
+- "density": for each page the faster of the two kernels "thread" and "virtual-warp-32". GTS chooses between vertex- and
   edge-centric kernels by the density of a page in this way (Kim et al., SIGMOD'16, section 6.2).
 
 With "auto" each page uses the kernel with the lowest estimated time. The estimate is the sum of the cost of lane slots,
@@ -171,7 +171,7 @@ def choose_kernels(
 
 
 def grid(template: str, constants: tuple[int, ...], count: int, threads: int = THREADS) -> int:
-    """The number of blocks of `threads` threads that cover `count` items of a template.
+    """Return the number of blocks of `threads` threads that cover `count` items of a template.
 
     A thread processes one vertex (kernels over rows, `compute`, `messages`). A block processes one row block
     (`pull_stream`), shard (`pull_shards`) or segment (`segments`). A warp processes one long vertex (`finish`).
@@ -189,7 +189,7 @@ def grid(template: str, constants: tuple[int, ...], count: int, threads: int = T
 
 
 def _refused(name: str, stage: GpuStage, shared: int) -> str:
-    """The reason why a kernel cannot run a stage; "" if it can."""
+    """Return the reason why a kernel cannot run a stage; "" if it can."""
     if name == "stream":
         need = shared_bytes("pull_stream", stage)
         if need > shared:
@@ -229,7 +229,7 @@ class _Terms:
 
     @staticmethod
     def of(name: str, stage: GpuStage, table: Costs, shared: int) -> _Terms:
-        """The terms of a kernel."""
+        """Return the terms of a kernel."""
         lanes = (_TEMPLATES[name][1] or (1,))[0]
         kind = "virtual-warp" if lanes > 1 else name
         by_row = kind in ("thread", "virtual-warp")  # these kernels stop at the first edge that determines the result
@@ -249,7 +249,7 @@ class _Terms:
         return _Terms(name, lanes, edge, vertex, table.strided if by_row else 0.0, by_row, share)
 
     def seconds(self, rows: Rows, step: float) -> float:
-        """The estimated time of the kernel on a page, without the launch; `step` is the latency of a load."""
+        """Return the estimated time of the kernel on a page, without the launch; `step` is the latency of a load."""
         edge, slots = self.edge, float(rows.edges)
         if self.wasteful:
             steps = rows.edges / max(1, rows.vertices) / self.lanes

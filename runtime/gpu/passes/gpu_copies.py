@@ -62,7 +62,7 @@ class GpuCopies:
             self._machine.device.free(buffer)
 
     def remote(self, kept: object) -> Sequence[Remote]:
-        """The arrays of a copy, limited to the entries over which passes run."""
+        """Return the arrays of a copy, limited to the entries over which passes run."""
         assert isinstance(kept, _Copy)
         machine = self._machine
         (low, high), state = machine.span, machine.state
@@ -91,7 +91,7 @@ class GpuCopies:
         return self._counted() == 0
 
     def others(self, slot: str, value: int) -> int:
-        """The number of entries of a u8 or u32 vertex array that differ from `value`."""
+        """Return the number of entries of a u8 or u32 vertex array that differ from `value`."""
         machine = self._machine
         (low, high), size = machine.span, machine.itemsize(slot)
         args = (machine.pointer(slot) + low * size, high - low, value, machine.state.stats)

@@ -1,6 +1,6 @@
-"""Copies of the state of a run on a GPU, and the state as checkpoints read and restore it.
+"""Copies of the state of a run on a GPU, and the methods by which checkpoints read and restore the state.
 
-Checkpoints use it as a `Restorable` (vlang.runtime.engine.checkpoint).
+Checkpoints use the machine as a `Restorable` (vlang.runtime.engine.checkpoint).
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class GpuSaved:
 
     @property
     def windows(self) -> Windows | None:
-        """The object that keeps vertex arrays in files; None if there is none."""
+        """The object that keeps vertex arrays in files; None if no arrays are in files."""
         return None
 
     def share(self: _Owner, slot: str) -> NDArray[Any] | Remote:
-        """The values of a vertex array. The values are copied from the device only when they are fetched."""
+        """Return the values of a vertex array. The values are copied from the device only when they are fetched."""
         state = self.state
 
         def fetch(target: NDArray[Any]) -> None:
@@ -58,7 +58,7 @@ class GpuSaved:
             self.device.upload(self.pointer(slot), np.ascontiguousarray(in_memory(array)))
 
     def scalar_bits(self: _Owner) -> dict[str, int]:
-        """The 64 bits of every graph-level value as an integer, in a dict by the name of the value."""
+        """Return the 64 bits of every graph-level value as an integer, in a dict by the name of the value."""
         return self.state.scalar_bits()
 
     def put_scalar_bits(self: _Owner, name: str, bits: int) -> None:
@@ -66,7 +66,7 @@ class GpuSaved:
         self.state.put_scalar_bits(name, bits)
 
     def copies(self: _Owner, kept: object) -> Sequence[NDArray[Any] | Remote]:
-        """The arrays of a copy that `keep` returned."""
+        """Return the arrays of a copy that `keep` returned."""
         return self.held.remote(kept)
 
     def keep(self: _Owner, slots: Sequence[str]) -> object:
@@ -82,5 +82,5 @@ class GpuSaved:
         return self.held.same(slots, kept)
 
     def others(self: _Owner, slot: str, value: int) -> int:
-        """The number of entries of a u8 or u32 vertex array that differ from `value`."""
+        """Return the number of entries of a u8 or u32 vertex array that differ from `value`."""
         return self.held.others(slot, value)

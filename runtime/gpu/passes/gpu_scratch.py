@@ -47,7 +47,7 @@ class _LongScratch:
 
 
 def whole_name(stage: StageSpec, template: str) -> str:
-    """The name of a template, or of its variant if the pass needs all contributions of a vertex at once."""
+    """Return the name of a template, or of its variant if the pass needs all contributions of a vertex at once."""
     if not stage.structures:
         return template
     base, _, end = template.partition("_")
@@ -55,8 +55,8 @@ def whole_name(stage: StageSpec, template: str) -> str:
 
 
 def scratch_words(structures: Sequence[str], degrees: NDArray[Any]) -> NDArray[np.uint64]:
-    """The number of 32-bit words of scratch memory for each vertex, from its degree, uint64. scratch.cuh uses the same
-    formula.
+    """Return the number of 32-bit words of scratch memory for each vertex, from its degree, uint64. scratch.cuh uses
+    the same formula.
     """
     degree = degrees.astype(np.uint64)
     slots = degree + degree // 2 + 2
@@ -70,7 +70,8 @@ def scratch_words(structures: Sequence[str], degrees: NDArray[Any]) -> NDArray[n
 
 
 def _sizes(side: Side, structures: tuple[str, ...]) -> tuple[NDArray[np.uint64], int]:
-    """The scratch offsets of long vertices, and the maximum scratch words of other vertices; both are cached in `side`.
+    """Return the scratch offsets of long vertices, and the maximum scratch words of other vertices; both are cached in
+    `side`.
     """
 
     def find() -> tuple[NDArray[np.uint64], int]:
@@ -85,7 +86,7 @@ def _sizes(side: Side, structures: tuple[str, ...]) -> tuple[NDArray[np.uint64],
 
 
 class GpuScratch:
-    """The scratch memory in global memory for all passes of a plan, which run one at a time and share it.
+    """The scratch memory in global memory for all passes of a plan, which run one at a time and share this memory.
 
     Args:
         device: the device.
@@ -149,11 +150,12 @@ class GpuScratch:
             self._device.upload(own.pointer, np.array([own.starts, own.count, offsets, self._memory], np.uint64))
 
     def block_scratch(self, stage: StageSpec) -> tuple[int, ...]:
-        """The address of the struct BlockScratch, as kernel arguments; empty for a pass without scratch memory."""
+        """Return the address of the struct BlockScratch, as kernel arguments; empty for a pass without scratch memory.
+        """
         return (self._block_scratch,) if stage.structures else ()
 
     def long_scratch(self, stage: StageSpec) -> tuple[int, ...]:
-        """The address of the struct LongScratch of a pass, as kernel arguments; empty for a pass without scratch
+        """Return the address of the struct LongScratch of a pass, as kernel arguments; empty for a pass without scratch
         memory.
         """
         return (self._long_scratch[stage.name].pointer,) if stage.structures else ()

@@ -80,7 +80,9 @@ class SparseMachine(Protocol):
         """The device address of the frame, after pending values were written."""
 
     def sparse_topology(self, kind: str, stage: StageSpec | None) -> SparseTopology:
-        """The topology of an adjacency direction with the columns of `stage`; without columns if `stage` is None."""
+        """Return the topology of an adjacency direction with the columns of `stage`; without columns if `stage` is
+        None.
+        """
 
     def launch(
         self, template: str, struct: str, constants: Sequence[int], blocks: int, args: Sequence[int], *,
@@ -163,7 +165,7 @@ class SparseMachine(Protocol):
         """
 
     def resident(self, template: str, struct: str, constants: Sequence[int], threads: int, shared: int) -> int:
-        """The number of blocks of a kernel that the device runs at the same time.
+        """Return the number of blocks of a kernel that the device runs at the same time.
 
         Args:
             template: name of the kernel template.
@@ -174,10 +176,10 @@ class SparseMachine(Protocol):
         """
 
     def pointer(self, slot: str) -> int:
-        """The device address of a vertex array ("field:x", "work:notify.s1")."""
+        """Return the device address of a vertex array ("field:x", "work:notify.s1")."""
 
     def itemsize(self, slot: str) -> int:
-        """The number of bytes per vertex in an array."""
+        """Return the number of bytes per vertex in an array."""
 
     def in_place(self, stage: StageSpec, on: bool) -> None:
         """Make the pass write its fields to the buffers that it reads, or restore separate buffers.

@@ -171,7 +171,7 @@ class Shards:
     replicas: NDArray[np.uint8]
 
     def most_cells(self) -> Int64s:
-        """For each page, the maximum of vertices x replicas over its shards, int64[P]."""
+        """Return, for each page, the maximum of vertices x replicas over the shards of the page, int64[P]."""
         cells = (np.diff(self.bounds.astype(np.int64), append=0) * self.replicas).clip(0)
         return np.array([cells[s : s + c].max(initial=0) for s, c in zip(self.starts, self.counts)], dtype=np.int64)
 

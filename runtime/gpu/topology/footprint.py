@@ -44,7 +44,7 @@ class Use:
     sharding: Sharding | None = None
 
     def keys(self, name: str) -> tuple[str, ...]:
-        """The keys of the arrays that the pass called `name` reads."""
+        """Return the keys of the arrays that the pass called `name` reads."""
         places = (f"places:{name}",) if self.sharding else ()
         return (TARGETS, *(column_key(*column) for column in self.columns), *places)
 
@@ -74,7 +74,7 @@ class Stored:
         return self.source is not None or self.read is not None
 
     def piece(self, part: Part, views: PageViews | None) -> NDArray[Any]:
-        """The values for the edges of a page. `views` holds the page if it was read from disk."""
+        """Return the values for the edges of a page. `views` holds the page if it was read from disk."""
         if self.source is not None:
             return self.source[part.begin : part.end]
         assert self.read is not None
@@ -125,12 +125,12 @@ class Footprint:
 
 
 def column_key(name: str, dtype: str) -> str:
-    """The key of a column among the arrays of a page."""
+    """Return the key of a column among the arrays of a page."""
     return f"{name}:{dtype}"
 
 
 def stored_arrays(side: Side, uses: Mapping[str, Use]) -> list[Stored]:
-    """The distinct edge arrays of all `uses`. Raises GraphError for a column that does not fit its type."""
+    """Return the distinct edge arrays of all `uses`. Raises GraphError for a column that does not fit its type."""
     columns = dict.fromkeys(column for use in uses.values() for column in use.columns)
     if isinstance(side, DiskSide):
         found = [Stored(TARGETS, 4, None, lambda page: page.targets)]
@@ -148,7 +148,7 @@ def footprint(
     side: Side, uses: Mapping[str, Use], arrays: Sequence[Stored], free: int, page_size: int | None,
     taken: int = 0, moving: bool = False,
 ) -> Footprint:
-    """The best layout within `free` bytes.
+    """Return the best layout within `free` bytes.
 
     Args:
         side: the edges of an adjacency direction.
@@ -260,12 +260,12 @@ def _whole(
 
 
 def _fewest(cut: Cut) -> int:
-    """The minimum number of slots for streaming: one for the page in use, and one for the next page."""
+    """Return the minimum number of slots for streaming: one for the page in use, and one for the next page."""
     return min(2, cut.pages)
 
 
 def _sizes(arrays: Iterable[Stored], edges: int, free: int) -> list[int]:
-    """Page sizes to try, in edges, from the best one down to the smallest.
+    """Return the page sizes to try, in edges, from the best size down to the smallest.
 
     The host must queue all pages of a sweep while the link copies the missing pages. The more edges are already on the
     device, the shorter this time is, so pages are larger and fewer.
@@ -284,7 +284,7 @@ def _sizes(arrays: Iterable[Stored], edges: int, free: int) -> list[int]:
 def _laid_out(
     side: Side, uses: Mapping[str, Use], arrays: Iterable[Stored], cut: Cut, resident: bool, moving: bool
 ) -> Footprint:
-    """The layout with the pages of `cut`: resident, or with the minimum number of slots."""
+    """Return the layout with the pages of `cut`: resident, or with the minimum number of slots."""
     shards = {name: _shards(side, cut, use.sharding) for name, use in uses.items() if use.sharding}
     rows = long_rows(side)
     tables, shared_bytes = _packed(({} if moving else {"offsets": side.offsets.nbytes}) | {
@@ -305,7 +305,7 @@ def _laid_out(
 
 
 def _shards(side: Side, cut: Cut, rule: Sharding) -> Shards:
-    """The shards of the pages, which are cached in `side` if the rule has a key."""
+    """Return the shards of the pages, which are cached in `side` if the rule has a key."""
     if rule.key is None:
         return Shards.of(side, cut, rule)
     found: Shards = side.derived(("shards", cut.key, rule.key), lambda: Shards.of(side, cut, rule))
@@ -313,7 +313,7 @@ def _shards(side: Side, cut: Cut, rule: Sharding) -> Shards:
 
 
 def _packed(sizes: Mapping[str, int], aligned: int = _ALIGNED) -> tuple[dict[str, int], int]:
-    """The offsets of arrays that are stored one after the other, and the total size in bytes."""
+    """Return the offsets of arrays that are stored one after the other, and the total size in bytes."""
     ends = list(accumulate(max(1, -(-size // aligned)) * aligned for size in sizes.values()))
     total = -(-ends[-1] // GRAIN) * GRAIN
     return dict(zip(sizes, [0, *ends[:-1]])), total

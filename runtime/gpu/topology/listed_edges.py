@@ -85,7 +85,8 @@ class ListedEdges:
 
     # ------------------------------------------------------------------------- memory
     def _part_edges(self, each: int, free: int, page_size: int | None) -> int:
-        """The number of edges of a part. Two parts must fit into `free` bytes, and an edge takes `each` bytes."""
+        """Return the number of edges of a part. Two parts must fit into `free` bytes, and an edge takes `each` bytes.
+        """
         best = min(max(free // _SLOTS, _LEAST), _MOST, free // 2) // each if page_size is None else page_size // 4
         self._edges = max(1, best // EDGE_BLOCK * EDGE_BLOCK if best >= EDGE_BLOCK else best)
         need = 2 * (sum(self._slot_sizes().values()) + self._rows_bytes(1))
@@ -149,11 +150,11 @@ class ListedEdges:
         return self._buffers[-1].pointer
 
     def row(self, stage: StageSpec, slot: int) -> int:
-        """The device address of the row that describes a slot for a pass."""
+        """Return the device address of the row that describes a slot for a pass."""
         return self._rows + 8 * ROW_WORDS * (slot * max(1, len(self._stages)) + self._stages[stage.name])
 
     def ends(self, slot: int) -> tuple[int, int]:
-        """The device addresses of the tails and of the heads in a slot, u32 each."""
+        """Return the device addresses of the tails and of the heads in a slot, u32 each."""
         return self._addresses[slot]["src"], self._addresses[slot]["dst"]
 
     # ------------------------------------------------------------------------- passes
@@ -226,5 +227,5 @@ class ListedEdges:
 
 
 def _rounded(nbytes: int) -> int:
-    """The bytes that an allocation of `nbytes` takes."""
+    """Return the bytes that an allocation of `nbytes` takes."""
     return max(1, -(-nbytes // GRAIN)) * GRAIN

@@ -2,8 +2,8 @@
 whole.
 
 A batch is one filled buffer, which is copied as a whole into a slot of the topology. Like a page, a batch has a page
-row and the arrays over edges. In addition, it has the position of each entry's edges. Several threads fill a buffer
-while earlier buffers are being copied (Subway; HyTGraph's engine of compaction, ICDE 2023, section VI-C).
+row and the arrays over edges. In addition, a batch has the position of each entry's edges. Several threads fill a
+buffer while earlier buffers are being copied (Subway; HyTGraph's engine of compaction, ICDE 2023, section VI-C).
 """
 
 from __future__ import annotations
@@ -144,7 +144,8 @@ class Packer:
         return sums
 
     def _end(self, sums: NDArray[np.int64], first: int, count: int) -> int:
-        """The end of the groups from `first` on that together fit into one buffer; the result has at least one group.
+        """Return the end of the groups from `first` on that together fit into one buffer; the result has at least one
+        group.
         """
         ends = np.cumsum(sums[first:]) * self._each
         entries = np.minimum(count, self._group * np.arange(first + 1, len(sums) + 1)) - self._group * first

@@ -51,7 +51,7 @@ class Resident:
             self.publish()
 
     def hold(self, key: Hashable, nbytes: int, what: str, fill: Callable[[int], None] | None) -> int:
-        """The device address of a part.
+        """Return the device address of a part.
 
         Args:
             key: identifies the part among all parts of the graph. Parts with different values have different keys.

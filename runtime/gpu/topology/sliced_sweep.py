@@ -46,9 +46,9 @@ class LoadedTask(NamedTuple):
 
     Attributes:
         rows: address of the rows of the task's pages.
-        pages: the number of its pages.
+        pages: the number of pages of the task.
         low, high: the range of the vertices whose rows may be in the task's pages.
-        begin, end: the range of its edges.
+        begin, end: the range of the task's edges.
         counter: address of a word that is 0, u64.
     """
 

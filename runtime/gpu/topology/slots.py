@@ -82,7 +82,8 @@ class Slots:
     def plan(
         self, tasks: Sequence[Task], missing: set[int], ahead: int
     ) -> tuple[Iterator[Task], dict[int, int]]:
-        """The order of tasks, and the cached pages that tasks wait for, each with the number of its task (see `take`).
+        """Return the order of tasks, and the cached pages that tasks wait for, each with the number of its task (see
+        `take`).
 
         Args:
             tasks: the tasks.

@@ -42,7 +42,8 @@ def tasks_of(
 
 
 def hub_scores(degrees: NDArray[np.uint32], others: NDArray[np.uint32], lows: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The importance of each page: the sum over its vertices of formula 4 of HyTGraph (VI-A), float64[P].
+    """Return the importance of each page, float64[P]: the sum of formula 4 of HyTGraph (VI-A) over the vertices of the
+    page.
 
     Args:
         degrees: uint32[n], the number of edges of each vertex in the direction of the pages.

@@ -137,11 +137,11 @@ class Topology:
                                     if a.read is not None or (a.source is not None and a.source.nbytes))
 
     def table(self, name: str) -> Table:
-        """The table of the `Use` called `name`."""
+        """Return the table of the `Use` called `name`."""
         return self._tables[name]
 
     def table_at(self, name: str) -> int:
-        """The device address of a table."""
+        """Return the device address of a table."""
         layout = self.layout
         return self._tables_at + layout.tables[name] if name in layout.tables else self._own_at + layout.own[name]
 
@@ -209,7 +209,7 @@ class Topology:
 
     # ---------------------------------------------------------------------------------- passes
     def order(self) -> list[int]:
-        """All pages in the order in which a sweep processes them if the edges are not resident."""
+        """Return all pages in the order in which a sweep processes them if the edges are not resident."""
         return [page for page, in self._slots.order([(page,) for page in range(self.pages)], len(self._streams))]
 
     def sweep(
@@ -329,7 +329,7 @@ class Topology:
 
     # ---------------------------------------------------------------------- passes over few vertices
     def rows(self, name: str, stream: Stream | None = None) -> int:
-        """The device address of the page rows, for kernels on `stream` that may read any page. `readable` must be true.
+        """Return the address of the page rows, for kernels on `stream` that may read any page. `readable` must be true.
 
         Rows of cached pages point to device memory, and other rows to host memory. After a call of this function, every
         sweep updates the rows.
@@ -374,15 +374,15 @@ class Topology:
         return slot, stream
 
     def arrays_of(self, name: str) -> list[Stored]:
-        """The arrays over edges that are copied from the host for a `Use`."""
+        """Return the arrays over edges that are copied from the host for a `Use`."""
         return [array for array in (self._arrays[key] for key in self._tables[name].keys) if array.copied]
 
     def edge_bytes(self, name: str) -> int:
-        """The bytes per edge that are copied from the host for a `Use`."""
+        """Return the bytes per edge that are copied from the host for a `Use`."""
         return sum(array.itemsize for array in self.arrays_of(name))
 
     def cached(self) -> NDArray[np.bool_]:
-        """bool[P], whether each page is in a slot."""
+        """Return bool[P]: whether each page is in a slot."""
         return np.array([self._slots.find(page) is not None for page in range(self.pages)])
 
     def close(self) -> None:

@@ -40,7 +40,8 @@ class Link:
     page: float = 0.0
 
     def whole(self, nbytes: Any) -> Any:
-        """The seconds that a copied page of a superstep takes, by the size of the page in bytes (a number or an array).
+        """Return the seconds that a copied page of a superstep takes, by the size of the page in bytes (a number or an
+        array).
         """
         return np.maximum(self.page, self.start + nbytes / self.copied)
 
@@ -75,7 +76,7 @@ class Marks:
 
     @staticmethod
     def of(counts: NDArray[np.int64], chosen: bool = False) -> Marks:
-        """Marks from the counts that kernels write, int64[P + 1, MARK_WORDS].
+        """Return the marks for the counts that kernels write, int64[P + 1, MARK_WORDS].
 
         The last row counts vertices without edges. `chosen` says whether a kernel has chosen the transfers.
         """
@@ -151,7 +152,7 @@ class Packing:
         return Packing(80e-9 / threads, 1 / 5e9 / threads)
 
     def seconds(self, rows: float, nbytes: float) -> float:
-        """The expected time of a gather."""
+        """Return the expected time of a gather."""
         return rows * self.row + nbytes * self.byte
 
     def learn(self, rows: int, nbytes: int, seconds: float) -> None:
@@ -166,8 +167,8 @@ class Packing:
 def worth_copying(
     edges: int, vertices: int, edge_bytes: int, link: Link, packing: Packing | None = None, pages: int = 0
 ) -> int:
-    """The smallest number of active edges for which it saves time to find the needed pages and to sort the queue by
-    page.
+    """Return the smallest number of active edges for which it saves time to find the needed pages and to sort the queue
+    by page.
 
     In the order of the queue, rows are at random places, and the first access to each row misses the device's
     translation caches. In the order of pages, this first access rarely misses, or whole pages are copied. Active
@@ -178,7 +179,7 @@ def worth_copying(
         vertices: vertices of the adjacency.
         edge_bytes: bytes per edge.
         link: the cost of the link.
-        packing: the speed at which the CPU gathers rows; None if it does not gather rows.
+        packing: the speed at which the CPU gathers rows; None if the CPU does not gather rows.
         pages: the number of pages, for each of which a copy takes time of the host.
     """
     degree = max(1.0, edges / max(1, vertices))

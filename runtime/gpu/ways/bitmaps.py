@@ -45,7 +45,7 @@ class BitmapWay(PushWay):
     modes: tuple[str, ...] = ()
 
     def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
-        """The reason why a loop cannot push with bitmaps; "" if it can."""
+        """Return the reason why a loop cannot push with bitmaps; "" if it can."""
         if options.mode != "auto":
             return "another mode was requested"
         (stage, *others) = loop.stages
@@ -57,12 +57,12 @@ class BitmapWay(PushWay):
         return True
 
     def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
-        """The bytes that the bitmaps and the queue of a part need."""
+        """Yield the bytes that the bitmaps and the queue of a part need."""
         (stage,) = loop.stages
         yield _sizes(n, len(sides[OPPOSITE[stage.domain or "in"]]))
 
     def kernels(self, loop: LoopSpec, machine: GpuMachine) -> Iterator[Key]:
-        """The kernels of the loop."""
+        """Yield the kernels of the loop."""
         yield from bitmap_kernels(loop.stages[0])
 
     def begin(self, loop: LoopSpec, machine: GpuMachine, bound: int | None, start: Start | None) -> Loop:
@@ -71,7 +71,7 @@ class BitmapWay(PushWay):
 
 
 def bitmap_kernels(stage: StageSpec) -> list[Key]:
-    """The kernels (template, struct, constants) that a `BitmapLoop` launches."""
+    """Return the kernels (template, struct, constants) that a `BitmapLoop` launches."""
     gpu = stage.gpu
     assert gpu is not None
     found: list[Key] = [("queue_bits", "", ()), ("mark_queue", "", ()), ("sort_queue", "", ()),
@@ -83,17 +83,17 @@ def bitmap_kernels(stage: StageSpec) -> list[Key]:
 
 
 def _part(n: int) -> int:
-    """The number of vertices of a part, a multiple of 32."""
+    """Return the number of vertices of a part, a multiple of 32."""
     return 32 * max(1, -(-n // (32 * _PARTS)))
 
 
 def _room(n: int, edges: int) -> int:
-    """The capacity of the queue in entries, which suffices for any `_part(n)` vertices."""
+    """Return the capacity of the queue in entries, which suffices for any `_part(n)` vertices."""
     return _part(n) + edges // CHUNK
 
 
 def _sizes(n: int, edges: int) -> dict[str, int]:
-    """The bytes that a `BitmapLoop` allocates, by name, for a graph of n vertices.
+    """Return the bytes that a `BitmapLoop` allocates, by name, for a graph of n vertices.
 
     `edges` is the number of edges along which the pass pushes.
     """
@@ -171,7 +171,9 @@ class BitmapLoop(CountedLoop):
         self._control.fetch()
 
     def _parts(self, active: int, edges: int) -> Iterator[tuple[int, int]]:
-        """The ranges (first, end) of vertices that are queued together; one range if the queue has room for all."""
+        """Yield the ranges (first, end) of vertices that are queued together; one range if the queue has room for all
+        vertices.
+        """
         n = self._machine.n
         size = n if active + edges // CHUNK <= _room(n, self._out.edges) else _part(n)
         return ((first, min(first + size, n)) for first in range(0, n, size))

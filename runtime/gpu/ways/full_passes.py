@@ -102,8 +102,8 @@ class FullPasses:
         self._load()
 
     def notes(self) -> tuple[str, ...]:
-        """Sentences about loops that do not run in the preferred execution way because device memory is short, and
-        about options for pages that the run does not follow.
+        """Return sentences about loops that do not run in the preferred execution way because device memory is short,
+        and about options for pages that the run does not follow.
         """
         machine = self.machine
         short = shortfalls(machine.ways, machine.plan.loops, machine.graph, machine.options, self._sides)
@@ -175,7 +175,7 @@ class FullPasses:
         return list(found.values())
 
     def _choice(self, stage: StageSpec, gpu: GpuStage, part: Part) -> Choice:
-        """The kernel that pulls a page."""
+        """Return the kernel that pulls a page."""
         if stage.pointer:
             return KERNEL
         known = self._choices.get(stage.name)
@@ -184,7 +184,7 @@ class FullPasses:
         return known[part.page]
 
     def _chosen(self, stage: StageSpec, gpu: GpuStage) -> Sequence[Choice]:
-        """The kernel that pulls each page. The kernels are chosen once for a graph."""
+        """Return the kernel that pulls each page. The kernels are chosen once for a graph."""
         topology, options = self.topologies[stage.domain or "in"], self.machine.options
         side, cut, shared = topology.side, topology.layout.cut, self.machine.device.info.shared
         # Kernels differ in the last bits of float sums. If these must be reproducible, all pages use one kernel.
@@ -285,14 +285,14 @@ class FullPasses:
                             shared=shared_bytes(name, gpu), stream=stream)
 
     def _block_scratch(self, stage: StageSpec) -> tuple[int, ...]:
-        """The kernel argument with block scratch, for passes that need all contributions of a vertex at once."""
+        """Return the kernel argument with block scratch, for passes that need all contributions of a vertex at once."""
         return self.scratch.block_scratch(stage) if self.scratch else ()
 
     def _long_scratch(self, stage: StageSpec) -> tuple[int, ...]:
         return self.scratch.long_scratch(stage) if self.scratch else ()
 
     def sparse(self, kind: str, stage: StageSpec | None) -> SparseTopology:
-        """An adjacency direction with the columns that a stage reads, or no columns if the stage is None."""
+        """Return an adjacency direction with the columns that a stage reads, or no columns if the stage is None."""
         topology, name = self.topologies[kind], use_name(kind, stage)
         reading = self.reading(kind)
         rows = topology.table(name).address if reading == "pages" else topology.rows(name)
@@ -306,7 +306,8 @@ class FullPasses:
             topology.longs, topology.long_count, reading, leave if reading == "either" else NEVER)
 
     def reading(self, kind: str) -> str:
-        """The way in which kernels over frontiers and lists read the pages of a direction (see SparseTopology)."""
+        """Return the way in which kernels over frontiers and lists read the pages of a direction (see SparseTopology).
+        """
         topology, asked = self.topologies[kind], self.machine.options.transfer
         if topology.resident:
             return "rows"
@@ -319,14 +320,15 @@ class FullPasses:
         count_in_place(self.topologies[kind], use_name(kind, stage), edges)
 
     def moved(self, reading: Reading | None) -> Moved:
-        """The counts of the edges that were moved in all directions; `reading` counts the pages read from disk."""
+        """Return the counts of the edges that were moved in all directions; `reading` counts the pages read from disk.
+        """
         found = reduce(Moved.plus, (topology.traffic.moved() for topology in self.topologies.values()), NOTHING)
         if reading is None:
             return found
         return found._replace(bytes_from_disk=reading.nbytes, pages_from_disk=reading.pages)
 
     def streamed(self) -> dict[str, StreamedPages]:
-        """The pages that are streamed to the device, by adjacency direction, and the rates of the device."""
+        """Return the pages that are streamed to the device, by adjacency direction, and the rates of the device."""
         rates, found = self.rates, {}
         for kind, topology in self.topologies.items():
             if topology.pages and not topology.resident:

@@ -34,12 +34,12 @@ _SAMPLED = 1  # neighbours of every vertex that are hooked in addition to the fi
 
 
 def _sizes(n: int) -> dict[str, int]:
-    """The bytes that the loop allocates while it runs, by name, for n vertices."""
+    """Return the bytes that the loop allocates while it runs, by name, for n vertices."""
     return {"parents": 4 * n, "chosen": 4}
 
 
 def connect_kernels(plan: Plan, copied: CopySpec) -> list[Key]:
-    """The kernels (template, struct, constants) that a `ConnectLoop` launches."""
+    """Return the kernels (template, struct, constants) that a `ConnectLoop` launches."""
     names = ["plant_single", "plant", "graft", "compress", "elect", "count_outside", "hook_rows", "hook_segments"]
     dtype = _dtype(plan, copied)
     names += [f"count_unordered_{dtype[1:]}"] if dtype[0] == "f" else []
@@ -52,7 +52,7 @@ def _dtype(plan: Plan, copied: CopySpec) -> str:
 
 
 def _joining(copied: CopySpec, dtype: str) -> str:
-    """The C++ type that defines how values are combined."""
+    """Return the C++ type that defines how values are combined."""
     return f"Joining<JOIN_{copied.join.upper()}, {dtype}>"
 
 
@@ -67,7 +67,7 @@ class ComponentsWay:
     modes: tuple[str, ...] = ()
 
     def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
-        """The reason why a loop cannot run by connected components; "" if it can."""
+        """Return the reason why a loop cannot run by connected components; "" if it can."""
         if loop.copied is None:
             return "it does not copy values over a symmetric relation (rule K)"
         if options.mode != "auto" or options.max_rounds is not None or options.asynchronous:
@@ -84,11 +84,11 @@ class ComponentsWay:
         return iter(())
 
     def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
-        """The sizes in bytes of the trees."""
+        """Yield the sizes in bytes of the trees."""
         yield _sizes(n)
 
     def kernels(self, loop: LoopSpec, machine: GpuMachine) -> Iterator[Key]:
-        """All kernels of the loop."""
+        """Yield all kernels of the loop."""
         assert loop.copied is not None
         yield from connect_kernels(machine.plan, loop.copied)
 
@@ -131,7 +131,7 @@ class ConnectLoop:
         return (self.last(),)
 
     def last(self) -> Done:
-        """The record of the only superstep, after which no vertex is active."""
+        """Return the record of the only superstep, after which no vertex is active."""
         return Done(0, "connect", self._edges)
 
     def close(self) -> None:

@@ -33,7 +33,7 @@ class NotifyWay:
     modes: tuple[str, ...] = ("notify-pull", "dual")
 
     def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
-        """The reason why the passes of a loop must run over all vertices; "" if they may skip vertices."""
+        """Return the reason why the passes of a loop must run over all vertices; "" if they may skip vertices."""
         if options.mode not in ("auto", *self.modes):
             return "another mode was requested"
         return "" if any(stage.notify is not None for stage in loop.stages) else loop.skip_reason
@@ -43,13 +43,14 @@ class NotifyWay:
         return True
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
-        """The edges along which changed vertices notify their receivers."""
+        """Yield the edges along which changed vertices notify their receivers."""
         for stage in loop.stages:
             if stage.domain is not None and stage.notify is not None:
                 yield stage.notify, NOTIFY, Use()
 
     def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
-        """The sizes in bytes of the lists of each pass, and of the tables for launches with several supersteps."""
+        """Yield the sizes in bytes of the lists of each pass, and of the tables for launches with several supersteps.
+        """
         for stage in loop.stages:
             if stage.notify is not None:
                 rows = long_rows(sides[stage.domain or "in"])
@@ -58,7 +59,7 @@ class NotifyWay:
             yield relay_sizes(loop)
 
     def kernels(self, loop: LoopSpec, machine: GpuMachine) -> Iterator[Key]:
-        """The kernels of passes over lists, and the kernel that runs several supersteps."""
+        """Yield the kernels of passes over lists, and the kernel that runs several supersteps."""
         passes = machine.passes
         for stage in loop.stages:
             if stage.notify is not None:
@@ -88,7 +89,7 @@ class FullWay:
     modes: tuple[str, ...] = ("pull",)
 
     def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
-        """Always "", because every loop can run as full passes."""
+        """Return "", because every loop can run as full passes."""
         return ""
 
     def pulls(self, loop: LoopSpec, options: Options) -> bool:
@@ -201,7 +202,7 @@ class GpuLoop:
             skipping.ran_full()
 
     def last(self) -> Done:
-        """The record of the last superstep, which has ended."""
+        """Return the record of the last superstep, which has ended."""
         edges = self._edges + sum(skipping.edges() for skipping in self._listed)
         return Done(self.stats.active, "notify-pull" if self._listed else "pull", edges)
 

@@ -117,7 +117,7 @@ class ListedPasses(FullPasses):
         return self._entries(stage)
 
     def _entries(self, stage: StageSpec) -> int:
-        """The number of contributions of a full pass."""
+        """Return the number of contributions of a full pass."""
         return self.machine.graph.m * (2 if self._ends(stage.domain or "in") == 2 else 1)
 
     def _repeating(self, stage: StageSpec, gpu: GpuStage, edges: ListedEdges) -> int:
@@ -168,7 +168,7 @@ class ListedPasses(FullPasses):
 
     # ----------------------------------------------------------------------------- end
     def moved(self, reading: Reading | None) -> Moved:
-        """The edges that were moved; `reading` is None, as the list is never on disk."""
+        """Return the edges that were moved; `reading` is None, as the list is never on disk."""
         return NOTHING if self._edges is None else self._edges.traffic.moved()
 
     def streamed(self) -> dict[str, StreamedPages]:
@@ -186,7 +186,7 @@ class ListedPasses(FullPasses):
 
 
 def table_places(cell: int) -> int:
-    """The number of entries of a local vertex table whose cells have `cell` bytes; 0 for no table."""
+    """Return the number of entries of a local vertex table whose cells have `cell` bytes; 0 for no table."""
     most = min(_MOST_PLACES, TABLE_BYTES // (4 + cell))
     return 1 << most.bit_length() - 1 if most >= 16 else 0
 
@@ -199,5 +199,5 @@ def _repeatable(stage: StageSpec) -> bool:
 
 
 def _degree_key(name: str) -> tuple[str, str]:
-    """The key under which `GpuMachine` keeps a table of degrees on the device."""
+    """Return the key under which `GpuMachine` keeps a table of degrees on the device."""
     return "vertices", f"degree:{name}"

@@ -22,7 +22,7 @@ _COUNTS = 8  # words: number of vertices that notify, and of their edges; edges 
 
 
 def lanes_of(edges: int, vertices: int) -> int:
-    """The number of lanes for a listed vertex, chosen so that each lane processes about four edges."""
+    """Return the number of lanes for a listed vertex, chosen so that each lane processes about four edges."""
     lanes = 2
     while lanes < 32 and 4 * lanes * vertices < edges:
         lanes *= 2
@@ -32,7 +32,7 @@ def lanes_of(edges: int, vertices: int) -> int:
 def notifying_kernels(
     stage: StageSpec, edges: int, vertices: int, paged: bool = False
 ) -> list[tuple[str, str, tuple[int, ...]]]:
-    """The kernels (template, struct, constants) that `NotifyPull` launches.
+    """Return the kernels (template, struct, constants) that `NotifyPull` launches.
 
     Args:
         stage: the pass.
@@ -50,7 +50,7 @@ def notifying_kernels(
 
 
 def notify_sizes(n: int, edges: int, longs: int, segments: int) -> dict[str, int]:
-    """The bytes that a `NotifyPull` allocates, by name.
+    """Return the bytes that a `NotifyPull` allocates, by name.
 
     Args:
         n: the number of vertices of the graph.
@@ -197,7 +197,7 @@ class NotifyPull:
         self._listed = False
 
     def edges(self) -> int:
-        """The number of edges that the last `run` traversed, including notifications; waits for the device."""
+        """Return the number of edges that the last `run` traversed, including notifications; waits for the device."""
         counts = np.zeros(1, dtype=np.uint64)
         machine, kind, against = self._machine, self._stage.domain, self._stage.notify
         machine.device.download(counts, self._edges)

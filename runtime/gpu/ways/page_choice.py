@@ -91,7 +91,7 @@ class PageChoice:
         return asked == "compact" or (asked == "auto" and self._machine.options.switching == "published")
 
     def notes(self) -> tuple[str, ...]:
-        """Sentences about options for pages that the run does not follow."""
+        """Return sentences about options for pages that the run does not follow."""
         options = self._machine.options
         asked = [text for text, on in ((f"combine={options.combine}", options.combine != "1"),
                                        (f"page_order={options.page_order}", options.page_order != "auto")) if on]
@@ -108,7 +108,8 @@ class PageChoice:
         self._packers.clear()
 
     def _ranks(self, kind: str, stage: StageSpec, queue: int, count: int) -> NDArray[np.float64] | None:
-        """The rank of each page in the order of the option `page_order` (see `tasks_of`); None without an order."""
+        """Return the rank of each page in the order of the option `page_order` (see `tasks_of`); None without an order.
+        """
         machine, topology, gpu = self._machine, self._topologies[kind], stage.gpu
         asked = machine.options.page_order
         assert gpu is not None
@@ -129,7 +130,7 @@ class PageChoice:
         return best.astype(np.float64)
 
     def _packer(self, kind: str, name: str) -> Packer | None:
-        """The packer that gathers rows on the CPU, or None.
+        """Return the packer that gathers rows on the CPU, or None.
 
         Raises BindError if the option `transfer` requires a packer that cannot be created.
         """

@@ -3,7 +3,8 @@
 Every superstep marks these pages on the device, chooses the cheapest transfer for each page
 (vlang.runtime.gpu.topology.engines), and sorts the queue by page and transfer. Each launch then processes one slice of
 the queue (vlang.runtime.gpu.topology.slices). The vertices push along the edges of one page while other pages are
-copied. All edges of an entry of the queue are in one page, so the result equals a superstep over all pages at once.
+copied. All edges of an entry of the queue are in one page, so the result equals the result of a superstep over all
+pages at once.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _BLOCKS = 8  # blocks per multiprocessor
 
 
 def paged_kernels(stage: StageSpec, priority: int) -> list[Key]:
-    """The kernels (template, struct, constants) that supersteps over pages launch."""
+    """Return the kernels (template, struct, constants) that supersteps over pages launch."""
     gpu = stage.gpu
     assert gpu is not None
     found: list[Key] = [("mark_queue", "", ()), ("sort_queue", "", ()), ("end_superstep", "", ()),
@@ -38,7 +39,7 @@ def paged_kernels(stage: StageSpec, priority: int) -> list[Key]:
 
 
 def chosen_kernels(stage: StageSpec, priority: int, options: Options) -> list[Key]:
-    """The kernels that supersteps over pages launch because of research options, besides `paged_kernels`."""
+    """Return the kernels that supersteps over pages launch because of research options, besides `paged_kernels`."""
     gpu = stage.gpu
     assert gpu is not None
     found: list[Key] = []

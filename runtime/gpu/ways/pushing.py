@@ -56,7 +56,7 @@ class PushWay:
     modes: tuple[str, ...] = ("push",)
 
     def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
-        """The reason why a loop cannot push; "" if it may.
+        """Return the reason why a loop cannot push; "" if it may.
 
         If the caller limits the number of supersteps, a loop that pushes in place is refused: its state could be ahead
         of the state after this number of supersteps.
@@ -92,7 +92,7 @@ class PushWay:
             yield against, pushed_use(stage.name), Use(stage.columns)
 
     def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
-        """The bytes for the frontier."""
+        """Yield the bytes for the frontier."""
         (stage,) = loop.stages
         yield frontier_sizes(stage, n, len(sides[OPPOSITE[stage.domain or "in"]]))
 
@@ -115,7 +115,7 @@ class PushWay:
 
 
 def _push_stage(spec: LoopSpec) -> StageSpec | None:
-    """The only step of a loop if it is a pass that may push; otherwise None."""
+    """Return the only step of a loop if it is a pass that may push; otherwise None."""
     if len(spec.steps) != 1 or not isinstance(spec.steps[0], StageSpec) or spec.starts or spec.sent:
         return None
     stage = spec.steps[0]
@@ -123,7 +123,7 @@ def _push_stage(spec: LoopSpec) -> StageSpec | None:
 
 
 def pushing_kernels(stage: StageSpec, reading: str = "rows") -> list[Key]:
-    """The kernels (template, struct, constants) that a `PushLoop` launches.
+    """Return the kernels (template, struct, constants) that a `PushLoop` launches.
 
     `reading` says how kernels read pages (see SparseTopology).
     """
@@ -148,13 +148,13 @@ def is_uniform(stage: StageSpec) -> bool:
 
 
 def by_priority(stage: StageSpec) -> int:
-    """1 if the loop runs in priority order, otherwise 0."""
+    """Return 1 if the loop runs in priority order, otherwise 0."""
     gpu = stage.gpu
     return int(gpu is not None and gpu.push == "direct" and gpu.priority != "" and not is_uniform(stage))
 
 
 def frontier_sizes(stage: StageSpec, n: int, edges: int, paged: bool = True) -> dict[str, int]:
-    """The bytes that a `PushLoop` allocates, by name.
+    """Return the bytes that a `PushLoop` allocates, by name.
 
     Args:
         stage: the pass.
@@ -238,7 +238,7 @@ class PushLoop(CountedLoop):
         machine.in_place(stage, True)
 
     def _table(self, out: SparseTopology, pull: SparseTopology | None) -> dict[str, int]:
-        """The words of the loop's table.
+        """Return the words of the loop's table.
 
         Args:
             out: the edges along which vertices push.
@@ -259,7 +259,9 @@ class PushLoop(CountedLoop):
                         "scan_cost": costs.scan}
 
     def _holds(self, costs: Costs) -> int:
-        """The number of queue entries that one block keeps in shared memory; 0 if the kernel or the device cannot."""
+        """Return the number of queue entries that one block keeps in shared memory; 0 if the kernel or the device
+        cannot.
+        """
         able = self._gpu.push == "direct" and not self._priority and "messages" not in self._stage.kernels
         return costs.held if able and traverse_bytes(WALKING, costs.held) <= self._machine.device.info.shared else 0
 
@@ -297,7 +299,8 @@ class PushLoop(CountedLoop):
         return rows or (self._one() if self._large else [])
 
     def _waiting(self) -> int:
-        """The number of vertices that are on the far pile, or that left the far pile after the last superstep."""
+        """Return the number of vertices that are on the far pile, or that left the far pile after the last superstep.
+        """
         control = self._control
         if not self._priority:
             return 0
@@ -322,7 +325,7 @@ class PushLoop(CountedLoop):
             machine.launch("open_cells", self._gpu.struct, (), self._wide(), (machine.frame, machine.n))
 
     def _wide(self) -> int:
-        """The number of blocks for a kernel over all vertices."""
+        """Return the number of blocks for a kernel over all vertices."""
         most = _BEGINNING * self._machine.device.info.multiprocessors
         return max(1, min(most, -(-self._machine.n // THREADS)))
 
@@ -360,7 +363,7 @@ class PushLoop(CountedLoop):
         return rows
 
     def _ended(self) -> list[Done]:
-        """The records of the supersteps of the last launch."""
+        """Return the records of the supersteps of the last launch."""
         rows: NDArray[Any] = self._control.fetch()
         if len(rows):
             self._stats = Stats(int(rows[-1, 1]), int(rows[-1, 0]))

@@ -47,7 +47,7 @@ def relays(spec: LoopSpec) -> bool:
 
 
 def relay_kernel(spec: LoopSpec, edges: int, vertices: int) -> tuple[str, str, tuple[int, ...]]:
-    """The kernel (template, struct, constants) that runs the supersteps of a loop that satisfies `relays`.
+    """Return the kernel (template, struct, constants) that runs the supersteps of a loop that satisfies `relays`.
 
     `edges` and `vertices` are the numbers of edges and vertices of the adjacency that the loop reads.
     """
@@ -58,7 +58,7 @@ def relay_kernel(spec: LoopSpec, edges: int, vertices: int) -> tuple[str, str, t
 
 
 def relay_sizes(spec: LoopSpec) -> dict[str, int]:
-    """The bytes that a `Relay` allocates in addition to its passes, by name."""
+    """Return the bytes that a `Relay` allocates in addition to its passes, by name."""
     return {"stations": 8 * len(STATION) * len(spec.stages), "tour": 8 * len(TOUR), "control": Control.bytes(_ROWS),
             "moves": 24 * _MOST_MOVES}
 
@@ -89,7 +89,7 @@ class Relay:
 
     @staticmethod
     def _needs(stage: StageSpec) -> int:
-        """The most bytes of shared memory that any kernel of a pass needs."""
+        """Return the most bytes of shared memory that any kernel of a pass needs."""
         if stage.domain is None:
             return shared_bytes("compute", stage.gpu)
         pull = whole_name(stage, "pull_list") if stage.structures else "pull_lanes"
@@ -97,7 +97,7 @@ class Relay:
         return max(shared_bytes(name, stage.gpu) for name in (pull, *others))
 
     def room(self, done: int, asked: int | None) -> int:
-        """The maximum number of supersteps in the next launch, after `done` supersteps.
+        """Return the maximum number of supersteps in the next launch, after `done` supersteps.
 
         If a loop might never end, the engine compares states at intervals to find a repetition (see CycleWatch). The
         engine copies the state after 1, 2, 4, 8, ... supersteps, so a launch ends at the next of these numbers at the

@@ -25,7 +25,9 @@ NOTIFY = "notify"
 
 
 def pushed_use(stage_name: str) -> str:
-    """The name of the `Use` for the edges along which a pass pushes; the pass pulls along the opposite direction."""
+    """Return the name of the `Use` for the edges along which a pass pushes; the pass pulls along the opposite
+    direction.
+    """
     return f"{stage_name}:push"
 
 
@@ -50,7 +52,7 @@ class Way(Protocol):
     modes: tuple[str, ...]
 
     def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
-        """The reason why a loop can never run this way, whatever its initial values are; "" if it may.
+        """Return the reason why a loop can never run this way, whatever its initial values are; "" if it may.
 
         `graph` is None if the graph is not known yet.
         """
@@ -61,11 +63,12 @@ class Way(Protocol):
         """
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
-        """The edges that this way reads in addition to the edges of full passes: triples of direction, name and `Use`.
+        """Yield the edges that this way reads in addition to the edges of full passes, as triples of direction, name
+        and `Use`.
         """
 
     def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
-        """The device memory that the way allocates while the loop runs: for each arena, the bytes by name.
+        """Yield the device memory that the way allocates while the loop runs: for each arena, the bytes by name.
 
         Args:
             loop: the loop.
@@ -74,7 +77,7 @@ class Way(Protocol):
         """
 
     def kernels(self, loop: LoopSpec, machine: GpuMachine) -> Iterator[Key]:
-        """The kernels that every run of the loop launches in addition to the kernels of full passes."""
+        """Yield the kernels that every run of the loop launches in addition to the kernels of full passes."""
 
     def begin(self, loop: LoopSpec, machine: GpuMachine, bound: int | None, start: Start | None) -> Loop | None:
         """Begin the loop; returns None if its initial values do not permit this way. Raises OutOfMemory.

@@ -27,12 +27,13 @@ WAYS: Sequence[Way] = (ComponentsWay(), PushWay(), BitmapWay(), NotifyWay(), Ful
 
 
 def modes() -> tuple[str, ...]:
-    """The values of the option `mode`."""
+    """Return the values of the option `mode`."""
     return ("auto", *dict.fromkeys(mode for way in reversed(WAYS) for mode in way.modes))
 
 
 def said(loop: LoopSpec, graph: Graph | None, options: Options) -> list[str]:
-    """Lines about a loop for `vlang explain`: one for each way in order, up to the first way that surely runs the loop.
+    """Return lines about a loop for `vlang explain`: one line for each way in order, up to the first way that surely
+    runs the loop.
 
     Each line says whether the way may run the loop under the options, or why the way cannot run it. The last line also
     says which way runs the loop if GPU memory is short. `graph` is None if the graph is not known yet.
@@ -52,7 +53,7 @@ def said(loop: LoopSpec, graph: Graph | None, options: Options) -> list[str]:
 
 
 def candidates(ways: Sequence[Way], loop: LoopSpec, graph: Graph, options: Options) -> Iterator[Way]:
-    """The ways in which a loop may run, in order, up to the first way that surely runs the loop.
+    """Yield the ways in which a loop may run, in order, up to the first way that surely runs the loop.
 
     Args:
         ways: the ways in order of preference.
@@ -68,7 +69,7 @@ def candidates(ways: Sequence[Way], loop: LoopSpec, graph: Graph, options: Optio
 
 
 def read_by(ways: Sequence[Way], plan: Plan, graph: Graph, options: Options) -> set[str]:
-    """The adjacency directions whose edges are read more than once, by blocks or loops. The result includes the
+    """Return the adjacency directions whose edges are read more than once, by blocks or loops. The result includes the
     directions of all ways in which a loop may run.
 
     A pass that runs once, such as a `require`, does not count: a pass that runs once copies each of its pages once in
@@ -94,7 +95,7 @@ def read_by(ways: Sequence[Way], plan: Plan, graph: Graph, options: Options) -> 
 def shortfalls(
     ways: Sequence[Way], loops: Sequence[LoopSpec], graph: Graph, options: Options, sides: Mapping[str, Side]
 ) -> Iterator[str]:
-    """Sentences about loops that do not run in the preferred way because device memory is short.
+    """Yield sentences about loops that do not run in the preferred way because device memory is short.
 
     Args:
         ways: the ways for which there is enough memory.

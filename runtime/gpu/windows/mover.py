@@ -65,7 +65,7 @@ class Mover:
         self.copied = 0
 
     def bytes_for(self, moves: Iterable[Moves], vertices: int, offsets: bool) -> int:
-        """The size of a buffer for windows of a number of vertices: the maximum over all passes.
+        """Return the size of a buffer for windows of a number of vertices: the maximum over all passes.
 
         Args:
             moves: the arrays of each pass.

@@ -47,7 +47,8 @@ class Moves:
 
 
 def no_windows(plan: Plan, options: Options) -> str:
-    """The reason why all arrays over vertices must be on the GPU during a run; "" if windows of these arrays may move.
+    """Return the reason why all arrays over vertices must be on the GPU during a run; "" if windows of these arrays may
+    move.
 
     Windows require full passes, because only full passes access the receivers in the order of the pages.
     """
@@ -67,7 +68,7 @@ def no_windows(plan: Plan, options: Options) -> str:
 
 
 def moves_of(stage: StageSpec, moving: frozenset[str], sends: bool = False) -> Moves:
-    """The arrays that a pass needs from the host.
+    """Return the arrays that a pass needs from the host.
 
     Args:
         stage: the pass.
@@ -88,14 +89,14 @@ def _writes(stage: StageSpec, slot: str, sends: bool) -> bool:
 
 
 def vertex_windows(n: int, size: int) -> Iterator[Window]:
-    """Windows of at most `size` vertices, in order. Each begins at a multiple of BLOCK."""
+    """Yield windows of at most `size` vertices, in order. Each window begins at a multiple of BLOCK."""
     each = max(BLOCK, size // BLOCK * BLOCK)
     for low in range(0, n, each):
         yield Window(low, min(low + each, n))
 
 
 def page_windows(side: Side, cut: Cut, size: int) -> Sequence[Window]:
-    """Windows of whole pages, in order, with at most `size` vertices each if the pages permit.
+    """Return windows of whole pages, in order, with at most `size` vertices each if the pages permit.
 
     If a row extends over several pages, all of these pages are in one window.
     """

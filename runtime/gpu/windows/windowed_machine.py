@@ -183,7 +183,7 @@ class WindowedMachine(GpuMachine):
             super().fill(slot, byte)
 
     def share(self, slot: str) -> NDArray[Any] | Remote:
-        """The values of a vertex array that this process saves."""
+        """Return the values of a vertex array that this process saves."""
         hosted = self.windowed_state.hosted
         return hosted[slot] if slot in hosted else super().share(slot)
 
@@ -204,7 +204,7 @@ class WindowedMachine(GpuMachine):
                      device)
 
     def copies(self, kept: object) -> Sequence[NDArray[Any] | Remote]:
-        """The arrays of a copy that `keep` returned."""
+        """Return the arrays of a copy that `keep` returned."""
         assert isinstance(kept, _Kept)
         remote = iter(self.held.remote(kept.device))
         return [kept.hosted[slot] if slot in kept.hosted else next(remote) for slot in kept.slots]
@@ -223,7 +223,7 @@ class WindowedMachine(GpuMachine):
             not others or self.held.same(others, kept.device))
 
     def others(self, slot: str, value: int) -> int:
-        """The number of entries of a u8 or u32 vertex array that differ from `value`."""
+        """Return the number of entries of a u8 or u32 vertex array that differ from `value`."""
         state = self.windowed_state
         return state.others(slot, value) if slot in state.hosted else super().others(slot, value)
 

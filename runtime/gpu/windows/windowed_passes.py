@@ -72,7 +72,7 @@ class WindowedPasses(FullPasses):
         raise short or self._refusal(size)
 
     def _refusal(self, size: int) -> OutOfMemory:
-        """The error for a budget that is too small for two buffers of `size` bytes."""
+        """Return the error for a budget that is too small for two buffers of `size` bytes."""
         machine, uses = self.machine, uses_of(self.machine)
         sides = {kind: machine.side(kind) for kind in uses}
         taken = machine.device.allocated() + 2 * size + GRAIN
@@ -99,12 +99,12 @@ class WindowedPasses(FullPasses):
         return found
 
     def fold_moves(self, spec: ScalarSpec) -> Moves:
-        """The arrays that a reduction over vertices needs from the host."""
+        """Return the arrays that a reduction over vertices needs from the host."""
         assert spec.fold is not None
         return Moves(tuple(slot for slot in spec.fold.arrays if slot in self.windowed.windowed_state.moving))
 
     def _vertices(self, size: int, of_edges: bool) -> int:
-        """The vertices of a window that fits into `size` bytes, for passes over edges or over vertices."""
+        """Return the vertices of a window that fits into `size` bytes, for passes over edges or over vertices."""
         assert self.mover is not None
         bulk = 1 << 16  # vertices: so many that the alignment of arrays hardly matters
         each = self.mover.bytes_for(self._moves(of_edges), bulk, of_edges) / bulk

@@ -20,7 +20,7 @@ __all__ = ["WindowedState"]
 
 
 class WindowedState(GpuState):
-    """Like `GpuState`, but the arrays that passes access in the order of the vertices stay in host memory or in files.
+    """A `GpuState` in which the arrays that passes access in the order of the vertices stay in host memory or in files.
 
     In the frame these arrays have the address 0. Kernels get their windows through other frames.
 
@@ -71,7 +71,7 @@ class WindowedState(GpuState):
         return zeros(count, dtype) if self.room is None else self.room.zeros(count, dtype)
 
     def copied(self, array: NDArray[Any]) -> NDArray[Any]:
-        """A copy of an array in host memory, in memory or in a file."""
+        """Return a copy of an array in host memory, in memory or in a file."""
         return array.copy() if self.room is None else self.room.copy(array)
 
     def swap(self, field: str) -> None:
@@ -83,7 +83,7 @@ class WindowedState(GpuState):
             super().swap(field)
 
     def array(self, slot: str) -> NDArray[Any]:
-        """The values of an array: the array itself if it is in host memory, otherwise a copy."""
+        """Return the values of an array: the array itself if it is in host memory, otherwise a copy."""
         return self.hosted[slot] if slot in self.hosted else super().array(slot)
 
     def parts(self, slot: str) -> Iterator[tuple[int, int]]:
@@ -94,7 +94,7 @@ class WindowedState(GpuState):
             self.release(low, high)
 
     def rows(self, array: NDArray[Any], low: int, high: int) -> NDArray[Any]:
-        """The entries of vertices low to high - 1 in an array over all vertices."""
+        """Return the entries of vertices low to high - 1 in an array over all vertices."""
         width = len(array) // self.n
         return array[low * width : high * width]
 
@@ -105,7 +105,7 @@ class WindowedState(GpuState):
             self.room.release(low, high)
 
     def copy(self, slot: str, source: str) -> None:
-        """Copy one vertex array over another; at least one of both arrays is in host memory."""
+        """Copy one vertex array over another; at least one of the two arrays is in host memory."""
         for low, high in self.parts(slot):
             at = low * self.row_bytes(slot)
             if slot not in self.hosted:
@@ -131,7 +131,7 @@ class WindowedState(GpuState):
         return all(self.rows(array, *part).tobytes() == self.rows(kept, *part).tobytes() for part in self.parts(slot))
 
     def others(self, slot: str, value: int) -> int:
-        """The number of entries of an array in host memory that differ from `value`."""
+        """Return the number of entries of an array in host memory that differ from `value`."""
         return sum(int(np.count_nonzero(self.rows(self.hosted[slot], *part) != value)) for part in self.parts(slot))
 
     def close(self) -> None:
