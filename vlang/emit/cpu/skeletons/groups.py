@@ -5,11 +5,12 @@ words, in the order in which keys were first seen. The first word of an entry is
 group. The accumulators of earlier segments of a long row come next, and then the slots. An entry is found in one of
 three ways:
 
-- If there are at most FEW edges, keys are searched one by one. - A direct table has the number of an entry for each
-vertex, and the vertex is the index. The direct table is never cleared, so a number is valid only if the entry with this
-number has the key. - Otherwise, a hash table finds the entry. The upper half of a slot has 32 bits of a key, and the
-lower half has the number of the entry. The hash table is small at first and grows with the number of groups, so that
-few groups stay in cache.
+- If there are at most FEW edges, keys are searched one by one.
+- A direct table has the number of an entry for each vertex, and the vertex is the index. The direct table is never
+  cleared, so a number is valid only if the entry with this number has the key.
+- Otherwise, a hash table finds the entry. The upper half of a slot has 32 bits of a key, and the lower half has the
+  number of the entry. The hash table is small at first and grows with the number of groups, so that few groups stay in
+  cache.
 """
 
 from vlang.emit.cpu.skeletons.holes import Pointer, halves, i64, inner, min, range, u32, u64
