@@ -19,7 +19,7 @@ _TWINS = {"field": "next", "work": "later"}  # the second buffers, whose mirrors
 
 
 class Exchange:
-    """Copies the values of vertices from their owners to their mirrors, between the supersteps of one run.
+    """Copies the values of vertices from the owners to the mirrors, between the supersteps of one run.
 
     For each array and each receiving rank, the sender keeps the values that it sent last, and sends only changed
     values. The mirrors in both buffers of a field have the same values, so swapping the buffers needs no message.
@@ -130,5 +130,5 @@ class Exchange:
         return before == now and not slot.startswith("start")  # start:F is copied from field:F, mirrors and all
 
     def _size(self, array: NDArray[Any]) -> int:
-        """Return the bytes of the value of a vertex."""
+        """Return the size of a vertex value in bytes."""
         return array.nbytes // max(1, self.numbers.n)

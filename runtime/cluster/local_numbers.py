@@ -2,7 +2,8 @@
 
 The mirrors of lower vertices come first, then unused numbers up to a multiple of BLOCK, then pads, then the owned
 vertices, and last the mirrors of higher vertices. Therefore the neighbours in a row have the same order by local number
-as by number in the graph. This lets full passes read the row from cache blocks (vlang.runtime.graph.topology.blocks).
+as by number in the graph. This order lets full passes read the row from cache blocks
+(vlang.runtime.graph.topology.blocks).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The format of messages between ranks: changed values of an array (as a list or with a bitmap), or all values.
 
 A message is a sequence of parts, one for each array. A part begins at a multiple of 8 bytes. A part begins with a
-64-bit word for its form and its number of values. After this word, a part has positions or a bitmap, and then the
-values. The sender chooses the smallest form.
+64-bit word that has the form of the part and the number of values. After this word, a part has positions or a bitmap,
+and then the values. The sender chooses the smallest form.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def words_of(array: NDArray[Any], size: int) -> tuple[int, int]:
 
 
 def bytes_of(places: int, changes: int, size: int) -> tuple[int, int, int]:
-    """Return the size in bytes of a part, without its first word, in each of its three forms: list, bitmap, all values.
+    """Return the size in bytes of a part, without the first word, in each of the three forms: list, bitmap, all values.
 
     Args:
         places: the number of mirrors.

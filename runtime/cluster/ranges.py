@@ -42,7 +42,7 @@ class Ranges:
 
     @property
     def cuts(self) -> NDArray[np.unsignedinteger[Any]]:
-        """The number of the first vertex of each rank, and the number after the last vertex, [ranks + 1]."""
+        """The first vertex of each rank, and the end of the vertices of the last rank: vertex numbers, [ranks + 1]."""
         found: NDArray[Any] = self.bounds.astype(self.numbers)
         found += self.numbers.type(self.base)
         return found

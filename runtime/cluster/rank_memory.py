@@ -42,8 +42,8 @@ class RankMemory:
             rank has read.
         reading: the bytes needed in addition to `rows` and `table` while rows are read and numbered.
         loops: the arrays of the loop that needs most, such as buckets and lists of vertices.
-        speed: copies of edges in the order in which loops read them, such as cache blocks. These copies are left out if
-            a budget does not permit them.
+        speed: copies of edges in the order in which loops read them, such as cache blocks. If a budget does not permit
+            these copies, the copies are left out.
     """
 
     rows: int
@@ -150,8 +150,8 @@ def _runs(loop: LoopSpec, way: str) -> bool:
 
 
 def _pointed(plan: Plan, n: int, local: int) -> int:
-    """Return the bytes of the lists of pointers and of the values that the largest pass along pointers reads. The
-    estimate assumes that all n vertices of the graph point to vertices of one rank.
+    """Return the size in bytes of the lists of pointers and of the values that the largest pass along pointers reads.
+    The estimate assumes that all n vertices of the graph point to vertices of one rank.
     """
     passes = [stage for stage in plan.stages if stage.pointer]
     lists = (_POINTER * n + 2 * _OFFSET * local) * len({stage.pointer for stage in passes})
@@ -159,7 +159,7 @@ def _pointed(plan: Plan, n: int, local: int) -> int:
 
 
 def _of_vertex(plan: Plan) -> int:
-    """Return the bytes of all arrays of a run for each local vertex."""
+    """Return the number of bytes per local vertex in all arrays of a run."""
     fields = {field.name: DTYPES[field.dtype].itemsize * field.width for field in plan.fields}
     sizes = [fields[name] for name in map(field_of, plan.slots) if name is not None]
     sizes += [DTYPES[array.dtype].itemsize * array.width for array in plan.arrays if array.length == "vertices"]
@@ -168,7 +168,7 @@ def _of_vertex(plan: Plan) -> int:
 
 
 def _sent(plan: Plan, passes: Sequence[StageSpec] = ()) -> int:
-    """Return the bytes of the values that ranks exchange for a vertex, in all passes, or in `passes`."""
+    """Return the number of bytes that ranks exchange for a vertex, in all passes or only in `passes`."""
     fields = {f"field:{field.name}": DTYPES[field.dtype].itemsize * field.width for field in plan.fields}
     arrays = fields | {array.slot: DTYPES[array.dtype].itemsize * array.width for array in plan.arrays}
     return sum(arrays.get(slot, 0) for slot in {slot for stage in passes or plan.stages for slot in stage.near})

@@ -3,8 +3,8 @@
 A vertex and the vertex that it points to may be on different ranks. So whenever the field has changed on any rank,
 every rank sends the pointers of its vertices to the ranks that own the targets. Before each pass, every rank also sends
 the values that the pass reads at the pointing vertices. A rank stores the senders as *guests*, with numbers above the
-numbers of its local vertices, in increasing order of their numbers in the whole graph. A row then has the same vertices
-in the same order as in one process, so the results have the same bits.
+numbers of local vertices. The order of guests is the order of the vertices in the whole graph. A row then has the same
+vertices in the same order as in one process, so the results have the same bits.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Loops with a uniform frontier (rule X2) on several ranks.
 
-Every rank finds its part of the next frontier, by push or by pull, and sends this part as bits to the ranks that mirror
-its vertices. All vertices of a frontier have the same value, so a message has the bits and a single value. A superstep
-has one exchange.
+Every rank finds a part of the next frontier, by push or by pull. Then the rank sends this part as bits to the ranks
+that mirror the vertices. All vertices of a frontier have the same value, so a message has the bits and a single value.
+A superstep has one exchange.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class _RankReachLoop(ReachLoop):
         return [self._last]
 
     def _start(self) -> None:
-        """Find the owned vertices that have values, and send them to the ranks that mirror them."""
+        """Find the owned vertices that have values, and send these vertices to the ranks that mirror them."""
         self._free.took("Z")
         self._rank.refresh(self._stage, but={f"field:{name}" for name in self._stage.written})
         self._launch("start", self._words, self._words, 0)

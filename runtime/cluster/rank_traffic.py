@@ -75,14 +75,14 @@ def _of_loop(plan: Plan, loop: LoopSpec, ranges: Ranges, mirrors: NDArray[np.int
 
 
 def _merged(plan: Plan, fold: Fold, ranges: Ranges) -> int:
-    """Return the bytes of the partial results of a reduction, which every rank sends to all others."""
+    """Return the number of bytes of the partial results of a reduction, which every rank sends to all others."""
     parts = _widths(plan, "blocks")
     blocks = sum(high - low for low, high in map(ranges.blocks, range(ranges.size)))
     return blocks * (ranges.size - 1) * sum(parts.get(slot, 0) for slot in fold.arrays)
 
 
 def _padded(folds: Sequence[Fold], widths: dict[str, int], ranges: Ranges) -> int:
-    """Return the bytes of the values of pads that reductions read, and that the owners of the pads send."""
+    """Return the number of bytes that the owners of pads send for the reductions that read the values of the pads."""
     read = {slot for fold in folds for slot in fold.arrays if slot in widths}
     counts = []
     for rank in range(ranges.size):
@@ -93,7 +93,8 @@ def _padded(folds: Sequence[Fold], widths: dict[str, int], ranges: Ranges) -> in
 
 
 def _widths(plan: Plan, length: str) -> dict[str, int]:
-    """Return the bytes of one entry for each slot whose array has the length `length` ("vertices" or "blocks")."""
+    """Return the size of an entry in bytes, for each slot whose array has the length `length` ("vertices" or "blocks").
+    """
     found = {array.slot: DTYPES[array.dtype].itemsize * array.width for array in plan.arrays if array.length == length}
     if length == "vertices":
         sizes = {field.name: DTYPES[field.dtype].itemsize * field.width for field in plan.fields}

@@ -41,7 +41,7 @@ class Listed:
 
     @property
     def nbytes(self) -> int:
-        """The bytes of the share."""
+        """The size of the share in bytes."""
         return self.src.nbytes + self.dst.nbytes + sum(values.nbytes for values in self.columns.values())
 
     def entries(self, kind: str, first: int, last: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:

@@ -251,8 +251,8 @@ class GpuMachine(GpuSaved):
                         shared=shared_bytes("fold_scalar"))
 
     def merge(self, spec: ScalarSpec) -> None:
-        """Compute a graph-level value, from the partial results of its reductions if it has reductions, and store the
-        value.
+        """Compute and store a graph-level value. If the value has reductions, use the partial results of the
+        reductions.
         """
         threads = THREADS if spec.fold is not None else 32
         self.launch("scalar", f"v{spec.index}", (), 1, (self.frame, self.blocks), shared=shared_bytes("scalar"),

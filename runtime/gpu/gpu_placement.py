@@ -66,7 +66,7 @@ def place_on_gpu(plan: Plan, graph: Graph, options: Options) -> Placement:
     ids = held.ids
 
     def needs(kinds: Sequence[str]) -> tuple[int, int]:
-        """Return the bytes for vertices, and the least budget, with the tables of some directions."""
+        """Return the number of bytes for vertices and the least budget, both with the tables of some directions."""
         spare = max((stored.spare(kind) for kind in kinds), default=0)
         state = ids + len(kinds) * 8 * (n + 1) + kept + results + spare + staged + _SPARE + saved
         made = (_WHOLE if any(stage.structures for stage in plan.stages) else _MERGED if "both" in kinds else _MADE) * n
@@ -109,14 +109,14 @@ def _kinds(plan: Plan, graph: Graph, options: Options) -> list[str]:
 
 
 def _kept(plan: Plan, graph: Graph) -> int:
-    """Return the bytes of the degree arrays that a program reads and that stay in memory with the graph."""
+    """Return the size in bytes of the degree arrays that a program reads and that stay in memory with the graph."""
     kinds = {slot.partition(":")[2] for slot in plan.slots if slot.startswith("degree:")}
     each = {"in", "out"} | kinds if "all" in kinds and graph.directed else kinds
     return 4 * graph.n * (len(each) if graph.directed else min(1, len(each)))
 
 
 def _results(plan: Plan, graph: Graph) -> int:
-    """Return the bytes in host memory for the results, for a copy of the results in the order of the ids, and for one
+    """Return the bytes of host memory for the results, for a copy of the results in the order of the ids, and for a
     temporary field.
     """
     outputs = sum(DTYPES[spec.dtype].itemsize * spec.width for spec in plan.fields if spec.output)
@@ -124,7 +124,7 @@ def _results(plan: Plan, graph: Graph) -> int:
 
 
 def _saved(plan: Plan, n: int) -> int:
-    """Return the bytes of the copy of the state from which a checkpoint is written."""
+    """Return the size in bytes of the copy of the state from which a checkpoint is written."""
     fields = {spec.name: DTYPES[spec.dtype].itemsize * spec.width for spec in plan.fields}
     arrays = {spec.slot: DTYPES[spec.dtype].itemsize * spec.width for spec in plan.arrays}
     sizes = [n * (arrays[slot] if slot in arrays else fields[slot.partition(":")[2]]) for slot in largest_slots(plan)]
@@ -132,7 +132,8 @@ def _saved(plan: Plan, n: int) -> int:
 
 
 def _in_memory(plan: Plan, graph: Graph, kinds: list[str]) -> int:
-    """Return the bytes of adjacencies in host memory, and of temporary arrays while the last adjacency is built."""
+    """Return the size in bytes of adjacencies in host memory and of temporary arrays while the last adjacency is built.
+    """
     shape, n = graph.shape(), graph.n
     columns = {column for stage in plan.stages for column in stage.columns}
     cast = sum(DTYPES[dtype].itemsize for name, dtype in columns
@@ -144,6 +145,6 @@ def _in_memory(plan: Plan, graph: Graph, kinds: list[str]) -> int:
 
 
 def _free(limit: int, graph: Graph) -> int:
-    """Return the bytes of a budget that are free or that the graph already uses."""
+    """Return how many bytes of a budget are free or already used by the graph."""
     held = graph.in_memory.shape().held
     return limit if ledger.left is None else min(limit, ledger.left + held)

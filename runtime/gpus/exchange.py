@@ -60,7 +60,9 @@ class Exchange(Updates, Protocol):
 
     @staticmethod
     def sizes(part: PartMachine) -> Mapping[str, int]:
-        """Return the bytes of device memory that a GPU needs for the values that it sends and receives, by name."""
+        """Return the size in bytes of each piece of device memory for the values that a GPU sends and receives, by
+        name.
+        """
 
     @staticmethod
     def kernels(part: PartMachine) -> Iterable[Key]:

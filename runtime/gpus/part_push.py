@@ -113,7 +113,7 @@ def _box_sizes(part: PartMachine, slot: str) -> dict[str, int]:
 
 
 def record_bytes(part: PartMachine, slot: str) -> int:
-    """Return the bytes of a value together with the place of its mirror (PLACE_WORDS in boundary.cuh)."""
+    """Return the size in bytes of a value and of the place of its mirror (PLACE_WORDS in boundary.cuh) together."""
     word, _ = word_of(part.itemsize(slot))
     return max(4, int(word[1:]) // 8) + part.itemsize(slot)
 

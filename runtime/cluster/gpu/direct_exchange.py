@@ -35,7 +35,7 @@ class DirectExchange:
 
     @property
     def nbytes(self) -> int:
-        """The bytes that this rank has sent so far, from its GPU and from its host."""
+        """The number of bytes that this rank has sent so far, from GPU memory and from host memory."""
         return self._copied + self._transport.sent
 
     def update(self, slots: Sequence[str]) -> None:

@@ -19,8 +19,8 @@ class HostExchange:
     """The exchange of one rank, in the form that `vlang.runtime.gpus.mirrors.Mirrors` calls.
 
     A kernel packs the values that another rank mirrors. The host reads the packed values and sends the changed values,
-    as ranks on CPUs do. The receiving host keeps the values of all mirrors, and copies them to its GPU, where the
-    mirrors of one owner are consecutive.
+    as ranks on CPUs do. The receiving host keeps the values of all mirrors, and copies these values to the GPU, where
+    the mirrors of one owner are consecutive.
 
     Args:
         part: the machine of the rank, with the boxes and kernels of `SubsetExchange`.
@@ -64,7 +64,7 @@ class HostExchange:
 
     @property
     def nbytes(self) -> int:
-        """The bytes that this rank has sent so far."""
+        """The number of bytes that this rank has sent so far."""
         return self._transport.sent
 
     def _message(self, slot: str, rank: int) -> list[Buffer]:

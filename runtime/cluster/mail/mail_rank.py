@@ -68,7 +68,7 @@ class Mailbox:
             late: called once, after PATIENCE seconds, with the places of the ranks whose messages have arrived.
 
         Returns:
-            For each sender, the parts of its message in the order of their numbers.
+            For each sender, the parts of the message in the order of the part numbers.
 
         Raises ClusterError if a rank has failed.
         """

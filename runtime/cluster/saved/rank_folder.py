@@ -107,7 +107,8 @@ def _name(rank: int) -> str:
 
 
 def _listed(one: Generation) -> tuple[str, int, int, int]:
-    """Return the description of a generation of rank 0: its file name, its number, its stamp and its number of ranks.
+    """Return the description of a generation of rank 0: the file name, the generation number, the stamp and the number
+    of ranks.
 
     The stamp of a damaged file does not matter, because every rank finds this file damaged before it compares stamps.
     """

@@ -98,7 +98,7 @@ class RankKeeper(Keeper):
             self.say(self.problems[0])
 
     def _finish_attempt(self) -> None:
-        """If there is an attempt, wait until all ranks have ended it, and conclude it."""
+        """If an attempt is in progress, wait until all ranks have ended the attempt, and conclude the attempt."""
         if self._pending:
             if not self._await():
                 self._why = self._why or "the run was interrupted"

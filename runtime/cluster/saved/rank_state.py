@@ -1,7 +1,7 @@
 """One generation of a checkpoint of several ranks: a state file of each rank, with the values of its vertices.
 
-A job with any number of ranks can read a generation: each rank reads the values of its vertices from the files that
-contain them.
+A job with any number of ranks can read a generation: each rank reads the values of its own vertices from the files that
+contain these values.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class RankState:
 
     @property
     def entries(self) -> Mapping[str, tuple[np.dtype[Any], int]]:
-        """The dtype of each array by name, and the total number of its entries in all files."""
+        """For each array by name, the dtype and the total number of entries in all files."""
         found = {}
         for name, (dtype, count) in self._files[0].entries.items():
             others = [] if name in HISTORY else [file.entries[name] for file in self._files[1:]]

@@ -127,7 +127,7 @@ class Card:
         return self._reached[index]
 
     def free_memory(self) -> int:
-        """Return the bytes that a run may use: the free memory and the idle memory, which a run can free.
+        """Return how many bytes a run may use: the free memory and the idle memory, which a run can free.
 
         Raises DeviceError.
         """

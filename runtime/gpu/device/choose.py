@@ -117,7 +117,7 @@ def check_device(asked: str) -> None:
 def choose(asked: str, gpu_memory: int | None, edges: int, state: Callable[[], int]) -> Choice:
     """Choose the device for a run.
 
-    "auto" chooses the first GPU if it exists, if the vertex state fits into its memory, and if the graph has at least
+    "auto" chooses the first GPU if it exists, if the vertex state fits into GPU memory, and if the graph has at least
     AUTO_EDGES edges. If one of these conditions fails, "auto" chooses the CPU.
 
     Args:

@@ -86,7 +86,9 @@ class Device(Protocol):
         """
 
     def free(self, buffer: Buffer) -> None:
-        """Free memory. Queued kernels may still use the memory, because it is reused only after they have ended."""
+        """Free memory. Queued kernels may still use the memory, because the memory is reused only after these kernels
+        have ended.
+        """
 
     def allocated(self) -> int:
         """Return the number of bytes that are allocated now."""

@@ -3,7 +3,7 @@
 Source: Ma et al., "Garaph: efficient GPU-accelerated graph processing on a single machine with balanced replication",
 USENIX ATC 2017, sections 4.1 and 5.1. Before a pass, the values that the CPU reads are copied to host memory. The CPU
 pulls from the page lists of the graph in host memory, so that the pages of the CPU are not copied. Then the values and
-counts of the CPU are merged with those of the GPU.
+counts of the CPU are merged with the values and counts of the GPU.
 """
 
 from __future__ import annotations

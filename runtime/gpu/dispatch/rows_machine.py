@@ -83,7 +83,7 @@ class RowsMachine(CpuMachine):
 
     @property
     def rows(self) -> RowPasses:
-        """The passes."""
+        """The passes that this machine runs."""
         assert isinstance(self.passes, RowPasses)
         return self.passes
 

@@ -1,4 +1,4 @@
-"""Entry points of the kernels: the parameters of each template, its `extern "C"` function, and its shared memory.
+"""Entry points of the kernels: for each template, the parameters, the `extern "C"` function, and the shared memory.
 
 The text of a plan has templates over the struct of a pass, but no entry points. Therefore only the kernels that a run
 launches are compiled. `entry` returns the function to append to the text, and `shared_bytes` returns the size of the
@@ -152,7 +152,7 @@ def cell_count(vertices: int, replicas: int) -> int:
 
 
 def shared_bytes(template: str, gpu: GpuStage | None = None, threads: int = THREADS, cells: int = 0) -> int:
-    """Return the bytes of dynamic shared memory that a launch of a template needs.
+    """Return how many bytes of dynamic shared memory a launch of a template needs.
 
     Args:
         template: a key of SIGNATURES.

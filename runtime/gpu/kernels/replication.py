@@ -66,7 +66,7 @@ _POWERS = {str(1 << i): 1 << i for i in range(MOST.bit_length())}
 
 
 def room_of(asked: str | int, shared: int, cell: int) -> int:
-    """Return the bytes of shared memory that the cells of a shard may use.
+    """Return how many bytes of shared memory the cells of a shard may use.
 
     Args:
         asked: a result of `check_replication`.

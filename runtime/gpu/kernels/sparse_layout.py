@@ -120,5 +120,5 @@ def desk_bytes(threads: int) -> int:
 
 
 def traverse_bytes(threads: int, held: int) -> int:
-    """Return the bytes of shared memory of a block of `traverse`; `held` is the table's word of that name."""
+    """Return the bytes of shared memory of a block of `traverse`; `held` is the word `held` of the table."""
     return desk_bytes(threads) + _HELD_COUNTS + held * _HELD

@@ -1,8 +1,8 @@
 """Estimates the cost of each transfer of a page, by the formulas of HyTGraph or by measured rates.
 
-HyTGraph (Wang et al., ICDE 2023, section V-A) has three transfer engines: copying a page whole (filter), gathering its
-active rows on the CPU and copying the gathered rows (compaction), and letting kernels read the rows in host memory
-(zero-copy). The kernels of vlang/emit/cuda/skeletons/engines.cuh make the same choices on the device.
+HyTGraph (Wang et al., ICDE 2023, section V-A) has three transfer engines. Filter copies a whole page. Compaction
+gathers the active rows of a page on the CPU, and copies the gathered rows. With zero-copy, kernels read the rows in
+host memory. The kernels of vlang/emit/cuda/skeletons/engines.cuh make the same choices on the device.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class Stored:
     Attributes:
         key: the name of the array among the arrays of a page.
         itemsize: bytes per edge.
-        source: the values in host memory; None if they are on disk, or if kernels compute them.
+        source: the values in host memory; None if the values are on disk or are computed by kernels.
         read: returns the values of a page that was read from disk; None if the values are not on disk.
     """
 
@@ -67,7 +67,7 @@ class Stored:
 
     @property
     def copied(self) -> bool:
-        """Whether the values are copied to the device.
+        """Return whether the values are copied to the device.
 
         Values that are not copied are computed on the device by kernels.
         """
@@ -110,7 +110,7 @@ class Footprint:
 
     @property
     def resident(self) -> bool:
-        """Whether all edges stay on the device."""
+        """Return whether all edges stay on the device."""
         return self.slots == 0
 
     @property

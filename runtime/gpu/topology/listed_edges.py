@@ -227,5 +227,5 @@ class ListedEdges:
 
 
 def _rounded(nbytes: int) -> int:
-    """Return the bytes that an allocation of `nbytes` takes."""
+    """Return how many bytes an allocation of `nbytes` takes."""
     return max(1, -(-nbytes // GRAIN)) * GRAIN

@@ -1,8 +1,8 @@
 """The edges of one adjacency direction for a topology: adjacency lists in memory, or pages on disk.
 
-Pages are read from disk into a ring of buffers in page-locked memory. Every page is checked before it is copied to the
-device: its checksum, offsets and vertex numbers (`StoredEdges.read`), and the lengths of its rows, which must equal the
-lengths in the tables on the device.
+Pages are read from disk into a ring of buffers in page-locked memory. Every page is checked before the page is copied
+to the device. The checks cover the checksum, offsets and vertex numbers (`StoredEdges.read`). The row lengths must
+equal the lengths in the tables on the device.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def _column(name: str, stored: StoredEdges, dtype: str, views: PageViews) -> NDA
 
 def arriving_pages(device: Device, side: Side, pages: Sequence[int], copied: list[Event]
                    ) -> Generator[tuple[int, PageViews]]:
-    """Read pages from disk, and yield them as they arrive. A buffer is reused only after its page was copied.
+    """Read pages from disk, and yield each page when it arrives. A buffer is reused only after its page was copied.
 
     Args:
         device: the device to which the caller copies the pages.

@@ -20,7 +20,7 @@ class Slot:
     Attributes:
         address: the device address.
         page: the number of the page in the slot; None if the slot is empty.
-        held: the keys of those arrays of the page that have been copied.
+        held: the keys of the arrays of the page that have been copied.
         used: an event after the last work on the slot; None if there was no work.
     """
 

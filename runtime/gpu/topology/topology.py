@@ -132,7 +132,7 @@ class Topology:
 
     @property
     def readable(self) -> bool:
-        """Whether kernels can read every page through its row, from device or host memory."""
+        """Return whether kernels can read every page through its row, from device or host memory."""
         return self.resident or all(self._addresses.get(key) for key, a in self._arrays.items()
                                     if a.read is not None or (a.source is not None and a.source.nbytes))
 

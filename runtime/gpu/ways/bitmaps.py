@@ -57,7 +57,7 @@ class BitmapWay(PushWay):
         return True
 
     def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
-        """Yield the bytes that the bitmaps and the queue of a part need."""
+        """Yield the sizes in bytes of the bitmaps and of the queue of a part."""
         (stage,) = loop.stages
         yield _sizes(n, len(sides[OPPOSITE[stage.domain or "in"]]))
 
@@ -93,7 +93,7 @@ def _room(n: int, edges: int) -> int:
 
 
 def _sizes(n: int, edges: int) -> dict[str, int]:
-    """Return the bytes that a `BitmapLoop` allocates, by name, for a graph of n vertices.
+    """Return the size in bytes of each piece of memory that a `BitmapLoop` allocates for n vertices, by name.
 
     `edges` is the number of edges along which the pass pushes.
     """

@@ -34,7 +34,7 @@ _SAMPLED = 1  # neighbours of every vertex that are hooked in addition to the fi
 
 
 def _sizes(n: int) -> dict[str, int]:
-    """Return the bytes that the loop allocates while it runs, by name, for n vertices."""
+    """Return the size in bytes of each piece of memory that the loop allocates for n vertices, by name."""
     return {"parents": 4 * n, "chosen": 4}
 
 

@@ -50,7 +50,7 @@ def notifying_kernels(
 
 
 def notify_sizes(n: int, edges: int, longs: int, segments: int) -> dict[str, int]:
-    """Return the bytes that a `NotifyPull` allocates, by name.
+    """Return the size in bytes of each piece of memory that a `NotifyPull` allocates, by name.
 
     Args:
         n: the number of vertices of the graph.

@@ -92,7 +92,7 @@ class PushWay:
             yield against, pushed_use(stage.name), Use(stage.columns)
 
     def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
-        """Yield the bytes for the frontier."""
+        """Yield the sizes in bytes of the memory for the frontier."""
         (stage,) = loop.stages
         yield frontier_sizes(stage, n, len(sides[OPPOSITE[stage.domain or "in"]]))
 
@@ -154,7 +154,7 @@ def by_priority(stage: StageSpec) -> int:
 
 
 def frontier_sizes(stage: StageSpec, n: int, edges: int, paged: bool = True) -> dict[str, int]:
-    """Return the bytes that a `PushLoop` allocates, by name.
+    """Return the size in bytes of each piece of memory that a `PushLoop` allocates, by name.
 
     Args:
         stage: the pass.

@@ -58,7 +58,7 @@ def relay_kernel(spec: LoopSpec, edges: int, vertices: int) -> tuple[str, str, t
 
 
 def relay_sizes(spec: LoopSpec) -> dict[str, int]:
-    """Return the bytes that a `Relay` allocates in addition to its passes, by name."""
+    """Return the size in bytes of each piece of memory that a `Relay` allocates in addition to its passes, by name."""
     return {"stations": 8 * len(STATION) * len(spec.stages), "tour": 8 * len(TOUR), "control": Control.bytes(_ROWS),
             "moves": 24 * _MOST_MOVES}
 

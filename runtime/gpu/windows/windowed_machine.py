@@ -1,7 +1,7 @@
 """The machine of a GPU whose memory is too small for the vertex arrays of a run.
 
-Source: Kim et al., "GTS: a fast and scalable graph processing method based on streaming topology to GPUs", SIGMOD 2016:
-attributes that kernels only read at the vertices of a page move with the page. In this module written attributes move
+Source: Kim et al., "GTS: a fast and scalable graph processing method based on streaming topology to GPUs", SIGMOD 2016.
+Attributes that kernels only read at the vertices of a page move with the page. In this module written attributes move
 as well, because a full pull writes only the vertices of its pages.
 """
 
