@@ -120,7 +120,7 @@ class ClusterPasses(Passes):
 
     # ------------------------------------------------------------------------------------------------ the exchange
     def _near(self, stage: StageSpec) -> list[str]:
-        """Return the arrays that a pass reads at mirrors and that may be out of date there."""
+        """Return the arrays that a pass reads at mirrors and whose values at mirrors may be out of date."""
         if stage.pointer:
             return []  # such a pass reads guests
         return [slot for slot in stage.near if slot not in self._fresh and not slot.startswith("degree:")]

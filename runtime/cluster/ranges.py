@@ -28,7 +28,7 @@ class Ranges:
 
     Attributes:
         bounds: int64[ranks + 1]; rank r owns the vertices from bounds[r] to bounds[r + 1] - 1.
-        base: the number of the first vertex in the graph. Rows name neighbours by numbers that begin there. Vertices
+        base: the number of the first vertex in the graph. Rows name neighbours by their numbers in the graph. Vertices
             are counted from 0 everywhere else.
     """
 

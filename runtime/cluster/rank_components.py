@@ -82,8 +82,8 @@ class _RankConnectLoop(ConnectLoop):
     def _merge(self, parents: NDArray[np.uint32]) -> bool:
         """Join the values of the linked trees of all ranks, and store the results at the roots.
 
-        Returns True if every two skipped trees that may be adjacent are also linked by edges that were read. `parents`
-        has the root of every vertex.
+        Returns True if edges that were read connect every two skipped trees that may be adjacent. `parents` has the
+        root of every vertex.
         """
         transport, me = self._rank.transport, self._rank.transport.rank
         skipped = int(parents[self._skipped]) if len(parents) else 0

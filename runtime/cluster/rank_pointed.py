@@ -157,8 +157,8 @@ class RankPointed(Pointed):
     def guests(self, stage: StageSpec) -> Iterator[None]:
         """A context manager in which kernels find the values of guests behind the values of the local vertices.
 
-        The values of guests are copies, which stay valid because the kernels write no array that they read at other
-        vertices. For passes that follow no pointers, nothing is done.
+        The values of guests are copies. These copies stay valid, because the kernels write no array that they read at
+        other vertices. For passes that follow no pointers, nothing is done.
         """
         if not stage.pointer:
             yield

@@ -2,7 +2,7 @@
 
 All ranks agree on a bound of priorities: the least priority of any vertex in a bucket, plus a step. Every rank empties
     its buckets below the bound with the same kernel as a run in one process. Then the rank sends the changed values to
-    the ranks that mirror the vertices, and the mirrors enter buckets there. The step grows while few edges are
+    the ranks that mirror the vertices. On these ranks, the mirrors enter buckets. The step grows while few edges are
     traversed between two exchanges, and shrinks while many edges are traversed. Values only improve, so the final state
     does not depend on the bounds.
 """

@@ -26,12 +26,12 @@ _COUNTED = 1 << 22  # vertices whose degrees are summed at a time
 
 @dataclass(frozen=True)
 class Listed:
-    """The share of a rank. The shares of all ranks, one after the other, have the order of the source.
+    """The share of a rank. The shares of all ranks, concatenated in rank order, have the order of the source.
 
     Attributes:
         src, dst: the numbers of tails and heads in the graph, uint32[E], or uint64[E] if they are wider.
         columns: name -> array[E].
-        mirror: whether every edge also has an entry in the row of the other end.
+        mirror: whether every edge has an entry in the rows of both ends.
     """
 
     src: NDArray[Any]

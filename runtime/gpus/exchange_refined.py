@@ -2,8 +2,8 @@
 
 Khorasani, Gupta, Bhuyan: Scalable SIMD-efficient graph processing on GPUs, PACT'15, section IV. The lists of mirrored
 vertices are made before the run (offline refinement). In each exchange, ballots and prefix sums collect the changed
-values (online refinement), and only the filled length is copied to the inbox of the other GPU. A value has changed if
-its bits differ from the bits of the value that was sent last.
+values (online refinement), and only the filled part of the outbox is copied to the inbox of the other GPU. A value has
+changed if its bits differ from the bits of the value that was sent last.
 """
 
 from __future__ import annotations

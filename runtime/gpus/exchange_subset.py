@@ -13,7 +13,7 @@ __all__ = ["SubsetExchange"]
 
 
 class SubsetExchange:
-    """Packs the values that another GPU mirrors, and copies the packed values to the mirrors there.
+    """Packs the values that another GPU mirrors, and copies the packed values to the mirrors on that GPU.
 
     The mirrors of one owner are consecutive.
     """

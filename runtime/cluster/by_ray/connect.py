@@ -1,4 +1,4 @@
-"""Joins a Ray cluster, or starts Ray on this machine, and starts actors there."""
+"""Joins a Ray cluster, or starts Ray on this machine. Then starts actors in the cluster."""
 
 from __future__ import annotations
 

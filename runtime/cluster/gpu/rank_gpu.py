@@ -103,8 +103,8 @@ class RankGpuMachine(GroupMachine):
 
     # ------------------------------------------------------------------------------------------- checkpoints
     def share(self, slot: str) -> Remote:
-        """Return the values of a vertex array for the vertices that this rank owns, which are copied when they are
-        fetched.
+        """Return the values of a vertex array for the vertices that this rank owns. The values are copied only when
+        they are fetched.
         """
         part, (low, high) = self._part, self._part.span
         dtype, size = part.state.dtypes[slot], part.itemsize(slot)

@@ -162,7 +162,7 @@ def _intact(transport: Transport, share: SavedShare) -> bool:
 def _stored(
     transport: Transport, spec: str, read: Scanned, directed: bool, part: _Part, notes: list[str], threads: int | None
 ) -> Graph:
-    """Return the graph of the edges that this rank and the other ranks have kept.
+    """Return the graph of the edges that all ranks have kept.
 
     Args:
         transport: the transport of the rank.

@@ -47,8 +47,8 @@ class Block:
 class Arena:
     """Allocates blocks of device memory: at most `budget` bytes in total, including freed blocks cached for reuse.
 
-    A freed block is reused for a request of the same size if all work that was queued when it was freed has ended on
-    every stream. Reuse therefore never waits.
+    A freed block is reused for a request of the same size. Before the reuse, all work that was queued at the time of
+    freeing must have ended on every stream. Reuse therefore never waits.
 
     Args:
         source: allocates memory on the device and releases it.

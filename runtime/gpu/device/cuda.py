@@ -34,10 +34,10 @@ _NO_TIMING = 2  # flag of an event
 class CudaDevice:
     """The GPU with number `index`, for one run in one thread. See `device.Device`.
 
-    The budget is `gpu_memory` bytes, but at most the free memory minus a reserve. Idle memory, and memory that graphs
-    keep on the GPU between runs, counts as free, because a run that needs memory can free it. The driver's own context
-    (some hundred MB per process) is not counted. Streams, buffers, loaded modules and memory are used again by later
-    runs (`vlang.runtime.gpu.device.card`).
+    The budget is `gpu_memory` bytes, but at most the free memory minus a reserve. Two kinds of memory count as free,
+    because a run can free them: idle memory, and memory that graphs keep on the GPU between runs. The driver's own
+    context (some hundred MB per process) is not counted. Streams, buffers, loaded modules and memory are used again by
+    later runs (`vlang.runtime.gpu.device.card`).
 
     Args:
         index: the number of the GPU.

@@ -119,8 +119,8 @@ def open_early(indices: Iterable[int]) -> Thread:
     """Create the CUDA contexts of GPUs in another thread while the calling thread continues; returns the other thread.
 
     Creating a context takes some tenths of a second. The contexts are created through ctypes, which releases the GIL
-    meanwhile; calls of CuPy would hold the GIL. Errors are ignored here, because later calls that use the GPU report
-    them.
+    during the call; calls of CuPy would hold the GIL. Errors are ignored, because later calls that use the GPU report
+    the same errors.
     """
     def work() -> None:
         numbers = list(indices)

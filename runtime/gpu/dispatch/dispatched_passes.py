@@ -228,8 +228,8 @@ class DispatchedPasses(FullPasses):
         """Copy the arrays that the CPU reads to host memory; arrays that are read only at own vertices are copied from
         vertex `low` to the end.
 
-        Pages of the pass may run on the GPU meanwhile. These pages write to other arrays, or in place if the order of
-        updates does not matter.
+        During the copy, the GPU may run pages of the pass. These pages write to other arrays, or in place if the order
+        of updates does not matter.
         """
         machine = self.machine
         for slots, first in ((one.whole, 0), (one.own, low)):

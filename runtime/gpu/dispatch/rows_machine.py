@@ -67,13 +67,14 @@ def _cost(pages: Pages, low: int, high: int) -> int:
 
 
 class RowsMachine(CpuMachine):
-    """The arrays and kernels of a plan on the CPU, with which a GPU run executes some passes over some vertices.
+    """The arrays and kernels of a plan on the CPU. A GPU run uses this machine to run some passes over a part of the
+    vertices.
 
     Args:
         plan: the program, for the CPU.
         graph: a graph in memory.
         options: the options of the run on the GPU.
-        wanted: the passes that run here.
+        wanted: the passes that this machine runs.
     """
 
     def __init__(self, plan: Plan, graph: Graph, options: Options, wanted: Collection[str]) -> None:
@@ -92,7 +93,7 @@ class RowsMachine(CpuMachine):
         return RowPasses(self._graph, self.state, self._kernels, self._cpu, source, freedoms=freedoms)
 
     def _prepare(self, segmented: set[str]) -> None:
-        """Load the kernels of the passes that run here."""
+        """Load the kernels of the passes that this machine runs."""
         stages = [stage for stage in self._plan.stages if stage.name in self._wanted]
         names = [stage.kernels["pull"] for stage in stages]
         names += [stage.kernels[role] for stage in stages for role in ("segments", "finish")

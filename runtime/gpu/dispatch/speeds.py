@@ -1,7 +1,7 @@
 """The ratio alpha of the times that the CPU and the GPU take for a page, and the resulting split of the pages.
 
 Source: Ma et al., "Garaph: efficient GPU-accelerated graph processing on a single machine with balanced replication",
-USENIX ATC 2017, section 5.1, equation 3. Passes here read all edges, so that f = 1.
+USENIX ATC 2017, section 5.1, equation 3. The passes of this package read all edges, so that f = 1.
 """
 
 from __future__ import annotations

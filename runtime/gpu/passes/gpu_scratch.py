@@ -1,9 +1,8 @@
 """Scratch memory on a GPU for passes that need all contributions of a vertex at once.
 
-If the scratch memory of a vertex fits into shared memory, it is allocated there (see
-vlang/emit/cuda/skeletons/holistic.cuh). A vertex that needs more scratch memory uses *block scratch* in global memory,
-which a block of threads claims for that vertex. Each long vertex has its own scratch memory in global memory, which is
-zero between passes.
+The scratch memory of a vertex is allocated in shared memory if it fits (see vlang/emit/cuda/skeletons/holistic.cuh). A
+vertex that needs more scratch memory uses *block scratch* in global memory, which a block of threads claims for that
+vertex. Each long vertex has its own scratch memory in global memory, which is zero between passes.
 """
 
 from __future__ import annotations

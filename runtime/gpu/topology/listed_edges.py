@@ -107,7 +107,7 @@ class ListedEdges:
         return _rounded(8 * ROW_WORDS * max(1, len(self._stages)) * slots)
 
     def _put_whole(self, order: str, parts: Resident) -> list[Mapping[str, int]]:
-        """Copy all edges to the device, unless an earlier run left them there."""
+        """Copy all edges to the device, unless an earlier run left the edges there."""
         addresses = {}
         for key, array in self._arrays.items():
             def fill(at: int, array: NDArray[np.generic] = array) -> None:

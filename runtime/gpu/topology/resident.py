@@ -42,8 +42,8 @@ class Resident:
 
     @contextmanager
     def opening(self) -> Iterator[None]:
-        """A context in which a run puts its parts on the device; meanwhile other runs that need parts of the graph
-        wait.
+        """A context in which a run puts its parts on the device; other runs that need parts of the graph wait until the
+        context ends.
         """
         with self._copies.lock:
             self._device.shelf.touch(self._copies.number)

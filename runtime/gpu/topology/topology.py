@@ -1,10 +1,10 @@
 """The edges of one direction on a GPU: resident if they fit, otherwise streamed page by page while kernels run.
 
-Tables (offsets, long vertices, row blocks, shards, rows) stay on the device. Edges stay there, too, if they fit. If the
-edges do not fit, device memory is divided into slots of one page each. Pages are copied into slots from page-locked
-host memory, and stay there until they are evicted. Kernels over few vertices may read other pages directly from host
-memory. Edges on disk are read into page-locked buffers (`vlang.runtime.gpu.topology.sides`), and copied page by page as
-they arrive.
+Tables (offsets, long vertices, row blocks, shards, rows) stay on the device. Edges stay on the device, too, if all
+edges fit. If the edges do not fit, device memory is divided into slots of one page each. Pages are copied into slots
+from page-locked host memory, and stay there until they are evicted. Kernels over few vertices may read other pages
+directly from host memory. Edges on disk are read into page-locked buffers (`vlang.runtime.gpu.topology.sides`), and
+copied page by page as they arrive.
 
 Work that the caller queued on its stream before a call of `sweep` or `rows` runs before the kernels of the call. Work
 that the caller queues later runs after these kernels. Only copies of pages may start earlier, when their slot is free.

@@ -102,8 +102,8 @@ class FullPasses:
         self._load()
 
     def notes(self) -> tuple[str, ...]:
-        """Return sentences about loops that do not run in the preferred execution way because device memory is short,
-        and about options for pages that the run does not follow.
+        """Return sentences about loops that run in a less preferred execution way because device memory is short, and
+        about options for pages that the run does not follow.
         """
         machine = self.machine
         short = shortfalls(machine.ways, machine.plan.loops, machine.graph, machine.options, self._sides)

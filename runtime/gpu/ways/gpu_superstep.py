@@ -118,8 +118,8 @@ def in_place(spec: LoopSpec, options: Options) -> bool:
 
     A loop whose result does not depend on the order of updates (rule A) runs in place, because it then needs fewer
     supersteps for the same final state. Two kinds of such loops do not run in place. A loop whose supersteps are
-    limited by the caller does not run in place. A loop with a uniform frontier (rule X2) does not run in place either:
-    its frontier is uniform only between whole supersteps, and skipping final vertices saves more time.
+    limited by the caller does not run in place. A loop with a uniform frontier (rule X2) does not run in place either.
+    Such a frontier is uniform only between whole supersteps, and skipping final vertices saves more time.
     """
     frontier = any(stage.gpu is not None and stage.gpu.early == "frontier" for stage in spec.stages)
     return spec.asynchronous and not frontier and (options.asynchronous or options.max_rounds is None)

@@ -55,8 +55,7 @@ def chosen_kernels(stage: StageSpec, priority: int, options: Options) -> list[Ke
 
 
 def in_place(stage: StageSpec) -> bool:
-    """Return whether vertices push values that the current superstep has updated, so that the order of pages matters.
-    """
+    """Return whether vertices push values that the current superstep has updated. If so, the order of pages matters."""
     return stage.gpu is not None and stage.gpu.push == "direct" and stage.gpu.early != "frontier"
 
 

@@ -58,9 +58,7 @@ class Way(Protocol):
         """
 
     def pulls(self, loop: LoopSpec, options: Options) -> bool:
-        """Return whether a run of the loop may read the edges along which its passes gather, if the values permit this
-        way.
-        """
+        """Return whether the loop may read the edges along which its passes gather, if the values permit this way."""
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
         """Yield the edges that this way reads in addition to the edges of full passes, as triples of direction, name
