@@ -265,8 +265,8 @@ class Reader:
             mirror_kernels()["set_listed_flags"](self._next(4 * count).view(np.uint32), count, flags)
 
     def front(self, mirrors: int) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
-        """Return the places, among the given number of mirrors, of a part of `front_part`: a list and a bitmap, of
-        which at least one is empty.
+        """Read a part that `front_part` made. Return the places of the frontier's vertices among `mirrors` mirrors, as
+        a list or as a bitmap; the other array is empty.
         """
         form, count = self._head()
         bitmap = form == _BITMAP

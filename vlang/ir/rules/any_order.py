@@ -47,7 +47,7 @@ def any_order(ctx: Context) -> Verdict:
 
 
 def _read_together(ctx: Context, write: Write) -> bool:
-    """Return whether neighbours read more than one field of a write of several fields."""
+    """Return whether neighbours read more than one of the fields that `write` assigns."""
     return len(set(write.fields) & {name for phase in ctx.phases for name in phase.neighbour}) > 1
 
 

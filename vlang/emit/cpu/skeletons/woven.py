@@ -71,7 +71,7 @@ def reduce_row(
     env: Env, columns: Columns, room: Lanes, targets: Pointer[u32], v: i64, k: i64, end: i64, last: i64, width: i64,
     near: Pointer[u8], size: i64,
 ) -> None:
-    """Reduce edges k to `end` of a row, in order, into the lanes of `room`.
+    """Reduce the edges with numbers from `k` to `end` - 1 of a row, in order, into the lanes of `room`.
 
     The first edges are reduced from the identity, so that the number of the other edges is a multiple of four. Every
     loop over the lanes stores all lanes, because LLVM would otherwise generate masked stores, which are slow on some
