@@ -37,7 +37,8 @@ def stored_rows(stored: StoredEdges, kind: str, names: tuple[str, ...], first: i
         a, b = max(low, begin), min(high, end)
         if a >= b:
             continue
-        view, _ = stored.read(kind, page, page_aligned(stored.nbytes(kind, page)))
+        check, _ = stored.read(kind, page, page_aligned(stored.nbytes(kind, page)))
+        view = check()
         start = int(cuts.firsts[page])
         expected = np.clip(before[start : start + len(view.offsets)], begin, end) - np.uint64(begin)
         if not np.array_equal(expected, view.offsets):
