@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -158,11 +159,17 @@ def test_shared_sums_have_the_same_bits() -> None:
 
 @pytest.mark.usefixtures("every_graph")
 def test_sharing_is_compared_with_passes_by_each_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On larger graphs, passes are shared at first, then not, then in the faster way; the bits are the same."""
+    """On larger graphs, passes are shared at first, then not, then in the faster way; the bits are the same. The graph
+    keeps the times, and not the arrays of the runs.
+    """
     monkeypatch.setattr(woven_pass, "_TRIED", 0)
-    found = compared(vlang.load("ppr"), drawn(300, 900, 0), seeds=[[k] for k in range(LEAST)])
+    graph = drawn(300, 900, 0)
+    found = compared(vlang.load("ppr"), graph, seeds=[[k] for k in range(LEAST)])
     assert re.fullmatch(rf"{LEAST} runs went together: they shared \d+ traversals of the edges; \d+ by themselves, to "
                         "compare, or since that is faster", found[0].together)
+    gc.collect()
+    kept = [one for one in gc.get_objects() if isinstance(one, woven_pass.TogetherPasses)]
+    assert kept == [], f"{graph.name} keeps the arrays of a run that has ended"
     sharing, group, run = woven_pass.Sharing(), object(), object()
     moments = iter([0.0, 8, 16, 24, 30, *(30.0 + 2 * k for k in range(1, 17)), 99])
     monkeypatch.setattr("time.perf_counter", lambda: next(moments))

@@ -57,6 +57,7 @@ class Group:
     def __init__(self, graph: Graph, runs: int, threads: int | None) -> None:
         self.cpu, self.graph = _SharedCpu(threads), graph
         self.shared = 0  # traversals of the edges for several runs
+        self.token = object()  # names the group in comparisons that outlive it
         self.alone = 0  # traversals for a single run, where that is compared with a shared one or is faster
         self.scratch: dict[Hashable, Any] = {}  # memory that meetings use again
         self._stopped = False

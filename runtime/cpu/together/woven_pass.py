@@ -52,7 +52,7 @@ class TogetherPasses(Passes):
 
     def join(self, group: Group, number: int) -> None:
         """Share passes with a group from now on, as run `number` of the group."""
-        self.group, self.number = group, number
+        self.group, self.number, self.token = group, number, object()
 
     @cached_property
     def costs(self) -> Costs | None:
@@ -98,7 +98,7 @@ class TogetherPasses(Passes):
         sharing = self.sharing(stage)
         if sharing is not None and not sharing.pays:
             result = super().full(stage, fused)
-            sharing.ended(False, self, 1)
+            sharing.ended(False, self.token, 1)
             self.group.alone += 1
             return result
         words = self.state.words
@@ -134,7 +134,7 @@ class Sharing:
 
     def __init__(self) -> None:
         self._spans: dict[bool, list[float]] = {True: [], False: []}
-        self._before: tuple[object, float] = self, 0.0
+        self._before: tuple[object, float] = object(), 0.0
 
     @property
     def pays(self) -> bool:
@@ -170,7 +170,7 @@ class _Pass:
             self._compute(group, [one.passes for one in runs[first : first + WIDTH]])
         sharing = self.passes.sharing(self.stage)
         if sharing is not None:
-            sharing.ended(True, group, len(runs))
+            sharing.ended(True, group.token, len(runs))
         return True
 
     def _compute(self, group: Group, runs: Sequence[TogetherPasses]) -> None:
