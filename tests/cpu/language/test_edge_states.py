@@ -23,6 +23,7 @@ from vlang.runtime.cpu.passes.edge_costs import MEASURED_FROM, costs_of
 from vlang.runtime.storage.available import in_bytes
 from vlang.runtime.storage.ledger import budget, ledger
 
+
 @pytest.mark.parametrize("kind", ["complete", "empty", "grid", "messy", "no_edges", "one_loop", "path", "rmat",
                                   "star_in", "two_components"])
 def test_the_engine_computes_what_the_interpreter_does(kind: str) -> None:
