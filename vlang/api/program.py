@@ -141,9 +141,9 @@ class Program:
                 return program, bound_call(program, graph, program._at_target(graph, chosen), rest)
         except BaseException as error:
             if chosen.cluster is not None:
-                from vlang.api.running.on_ranks import tell_ranks  # start-up
+                from vlang.api.running.on_ranks import abort_ranks  # start-up
 
-                tell_ranks(chosen.cluster, error)
+                abort_ranks(chosen.cluster, error)
             raise
 
     def _at_target(self, graph: Graph, options: Options) -> Options:

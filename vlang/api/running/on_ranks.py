@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from vlang.runtime.results.result import Result
     from vlang.runtime.storage.state.state_folder import StateFolder
 
-__all__ = ["as_mpi_rank", "explained_ranks", "rank_keeper", "refuse", "refuse_early", "starts_ranks",
-           "tell_ranks"]
+__all__ = ["abort_ranks", "as_mpi_rank", "explained_ranks", "rank_keeper", "refuse", "refuse_early", "starts_ranks"]
 
 
 def refuse(program: Program, plan: Plan, options: Options) -> None:
@@ -77,8 +76,8 @@ def as_mpi_rank(call: Call, run: Callable[[], Result]) -> Result:
         raise
 
 
-def tell_ranks(cluster: int | str, error: BaseException) -> None:
-    """Tell the other ranks that this rank failed before its run, so that they raise an error instead of waiting.
+def abort_ranks(cluster: int | str, error: BaseException) -> None:
+    """Send an error of this rank before its run to the other ranks, which raise the error instead of waiting.
 
     This function does nothing if this process is not part of an MPI job. `cluster` is the option.
     """
