@@ -21,7 +21,6 @@ GTS = Policy(
     left_out=(
         "slotted pages with record ids (2): pages are ranges of CSR and CSC",
         "state in chunks, each run to the end (3.1): state larger than GPU memory moves in windows instead",
-        "next-page sets built in the kernel that finds them (3.3): a pass of its own marks pages",
         "kernels for sweeps that scatter along out-edges (appendix B): sweeps gather along in-edges",
         "pages shared out by their numbers (4.1): each GPU has the in-edges of a range of vertices",
         "all pages sent to all GPUs under strategy S (4.2): each gets only those with edges to its own vertices",

@@ -301,9 +301,10 @@ class FullPasses:
         packed = Packing.by(available_threads()) if gathers else None
         leave = worth_copying(topology.edges, topology.n, topology.edge_bytes(name), topology.link, packed,
                               topology.pages)
+        counted = (0, 0) if reading == "rows" else (topology.table_at("starts"), topology.table_at("marks"))
         return SparseTopology(
             rows, topology.pages, topology.offsets, topology.edges, topology.segments, topology.segment_count,
-            topology.longs, topology.long_count, reading, leave if reading == "either" else NEVER)
+            topology.longs, topology.long_count, reading, leave if reading == "either" else NEVER, *counted)
 
     def reading(self, kind: str) -> str:
         """Return the way in which kernels over frontiers and lists read the pages of a direction (see SparseTopology).
