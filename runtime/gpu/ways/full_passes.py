@@ -24,6 +24,7 @@ from vlang.runtime.gpu.topology.footprint import share_memory
 from vlang.runtime.gpu.topology.marking import count_in_place
 from vlang.runtime.gpu.topology.resident import Resident
 from vlang.runtime.gpu.topology.sides import Side
+from vlang.runtime.gpu.topology.slotted_arrivals import layout_notes, slotted_form
 from vlang.runtime.gpu.topology.topology import Topology
 from vlang.runtime.gpu.topology.transfers import Packing, Transfer, worth_copying
 from vlang.runtime.gpu.ways.notifying import lanes_of
@@ -107,7 +108,7 @@ class FullPasses:
         """
         machine = self.machine
         short = shortfalls(machine.ways, machine.plan.loops, machine.graph, machine.options, self._sides)
-        return (*short, *self.pages.notes())
+        return (*short, *self.pages.notes(), *layout_notes(machine.options, self.topologies.values()))
 
     def _open(self) -> None:
         machine, device = self.machine, self.machine.device
@@ -133,14 +134,15 @@ class FullPasses:
             for way, loop in self._taken():
                 for sizes in way.sizes(loop, machine.n, sides):
                     kept.append(device.allocate(Arena.bytes(sizes), "the frontiers of loops"))
-            taken = device.allocated()
+            taken, slotted = device.allocated(), slotted_form(machine.options)
             shares = share_memory(sides, uses, device.budget() - taken, machine.options.page_size, taken,
                                   frozenset(uses) - read_by(machine.ways, machine.plan, machine.graph, machine.options),
-                                  self.moving > 0)
+                                  self.moving > 0, slotted)
             for kind, side in sides.items():
                 self.topologies[kind] = Topology(
                     device, machine.prepare, side, uses[kind], shares[kind], machine.options.page_size,
-                    machine.options.streams, self.rates.link, resident=self._parts, moving=self.moving)
+                    machine.options.streams, self.rates.link, resident=self._parts, moving=self.moving,
+                    slotted=slotted)
         finally:
             for buffer in kept:
                 device.free(buffer)
@@ -156,6 +158,8 @@ class FullPasses:
     def _load(self) -> None:
         """Compile, or load from the cache, the kernels that the passes will launch."""
         machine = self.machine
+        if any(topology.arrivals for topology in self.topologies.values()):
+            machine.load([("decode_slotted", "", ())])
         for stage in machine.plan.stages:
             if stage.domain and stage.gpu:
                 machine.load((c.template, stage.gpu.struct, c.constants) for c in self._stage_choices(stage, stage.gpu))
