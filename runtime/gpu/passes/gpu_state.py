@@ -92,13 +92,17 @@ class GpuState:
         need = sum(_bytes(dtype, length, width) for slot, dtype, length, width in arrays if slot not in self.moving)
         free = self.device.budget() - self.device.allocated()
         if need > free:
-            self.device.free(self._frame)
-            raise OutOfMemory(
-                f"the vertex state of {self.plan.name} takes {in_bytes(need)} of GPU memory for {self.n:,} vertices, "
-                f"and {in_bytes(max(0, free))} of {in_bytes(self.device.budget())} are free; edges need more: "
-                "a larger gpu_memory helps, or device=\"cpu\"")
+            self._refuse(need, free)
         for slot, dtype, length, width in arrays:
             self.add(slot, dtype, length, width)
+
+    def _refuse(self, need: int, free: int) -> None:
+        """Raise OutOfMemory for arrays that take `need` bytes, of which `free` bytes are free."""
+        self.device.free(self._frame)
+        raise OutOfMemory(
+            f"the vertex state of {self.plan.name} takes {in_bytes(need)} of GPU memory for {self.n:,} vertices, "
+            f"and {in_bytes(max(0, free))} of {in_bytes(self.device.budget())} are free; edges need more: "
+            "a larger gpu_memory helps, or device=\"cpu\"")
 
     def add(self, slot: str, dtype: str, length: int, width: int = 1) -> None:
         """Add a zeroed array in a slot, padded to 16 bytes.

@@ -150,7 +150,7 @@ class Footprint:
     def least(self) -> int:
         """The minimum bytes of device memory with which these pages can be processed."""
         slots = 1 if self.resident else _fewest(self.cut)
-        return self.table_bytes + slots * self.slot_bytes + (slots + 1) * self.buffer_bytes
+        return self.table_bytes + slots * self.slot_bytes + min(slots + 1, self.buffers) * self.buffer_bytes
 
 
 def column_key(name: str, dtype: str) -> str:
@@ -307,9 +307,9 @@ def _slots(found: Footprint, free: int, streams: int) -> tuple[int, int]:
         streams: the most streams that have a buffer.
     """
     room = free - found.table_bytes - found.buffer_bytes
-    slots = room // (found.slot_bytes + found.buffer_bytes)
-    if slots > streams:
-        slots = (room - streams * found.buffer_bytes) // found.slot_bytes
+    slots = (room - streams * found.buffer_bytes) // found.slot_bytes
+    if slots < streams:
+        slots = room // (found.slot_bytes + found.buffer_bytes)
     slots = min(found.cut.pages, slots)
     return slots, min(streams, slots) + 1 if found.buffer_bytes else 0
 
@@ -361,7 +361,8 @@ def _laid_out(
     sizes = {array.key: array.itemsize * edges for array in arrays}
     places, slot_bytes = _packed(sizes, GRAIN if resident else _ALIGNED)
     return Footprint(cut, shards, tables, shared_bytes, own, own_bytes, places, slot_bytes,
-                     0 if resident else _fewest(cut), -(-buffer // _ALIGNED) * _ALIGNED)
+                     0 if resident else _fewest(cut), -(-buffer // _ALIGNED) * _ALIGNED,
+                     0 if slotted is None else slotted.streams + 1)
 
 
 def _slotted(arrays: Iterable[Stored]) -> Slotted | None:

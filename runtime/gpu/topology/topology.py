@@ -62,12 +62,13 @@ class Topology:
         offsets: device address of u64[n + 1].
         segments: device address of int64[segment_count, 3].
         longs: device address of int64[long_count, 3].
-        parts, pages: the pages, and their number.
+        parts, pages, slots: the pages, their number, and the number of slots if not all pages are resident.
         resident: whether all edges are on the device.
         readable: whether kernels can read every page through its row at all times.
         link: cost of moving edges.
         traffic: bytes and pages moved so far.
         arrivals: decodes slotted pages when they arrive; None without slotted pages.
+        moved_offsets: if offsets move, the address for vertex 0 in the window; the caller sets it.
 
     Raises:
         OutOfMemory: there is no memory for two pages in addition to the tables.
@@ -91,9 +92,9 @@ class Topology:
         self._arrays = {array.key: array for array in arrays}
         self.arrivals: SlottedArrivals | None = None
         self.parts, self.pages = self.layout.cut.parts(), self.layout.cut.pages
-        self.resident = self.layout.resident
+        self.resident, self.slots = self.layout.resident, self.layout.slots
         self._parts = Resident(device) if resident is None else resident
-        self._alone, self._moving = resident is None, moving
+        self._alone, self._moving, self.moved_offsets = resident is None, moving, 0
         self._what = f"the {self.kind}-neighbours of {self.n:,} vertices"
         self._buffers: list[Buffer] = []
         self._addresses: dict[str, int] = {}  # of page-locked arrays
@@ -110,9 +111,9 @@ class Topology:
             raise
 
     @property
-    def slots(self) -> int:
-        """The number of slots, if not all pages are resident."""
-        return len(self._slots)
+    def offsets(self) -> int:
+        """The device address of the offsets."""
+        return self.table_at("offsets")
 
     @property
     def readable(self) -> bool:
@@ -128,7 +129,8 @@ class Topology:
     def table_at(self, name: str) -> int:
         """Return the device address of a table."""
         layout = self.layout
-        return self._tables_at + layout.tables[name] if name in layout.tables else self._own_at + layout.own[name]
+        own = self.moved_offsets if name == "offsets" and self._moving else self._own_at + layout.own.get(name, 0)
+        return self._tables_at + layout.tables[name] if name in layout.tables else own
 
     # ------------------------------------------------------------------------------ opening
     def _open(self, uses: Mapping[str, Use], streams: int) -> None:
@@ -138,8 +140,6 @@ class Topology:
         self._tables_at = self._parts.hold(
             (self.kind, "tables", layout.cut.key, *layout.tables), layout.shared_bytes, f"tables of {self._what}",
             partial(upload_tables, self.device, self._prepare, self.side, layout, self.parts, self._moving))
-        self.offsets = self.table_at("offsets") if "offsets" in layout.tables else 0
-        self.segments, self.longs = self.table_at("segments"), self.table_at("longs")
         if self.resident:
             self._edges.hold(uses, layout.cut.key)
         self._open_slots(streams)
@@ -154,6 +154,7 @@ class Topology:
             self._buffers.append(self.device.allocate(layout.own_bytes, what))
             held = make_own(self.device, self._buffers[-1].pointer, layout, make)
         self._own_at, self._tables = held
+        self.segments, self.longs = self.table_at("segments"), self.table_at("longs")
         slotted = self._arrays[TARGETS].slotted
         if slotted is not None and isinstance(self.side, Adjacency):
             self.arrivals = SlottedArrivals(self.device, self._prepare, self._parts, self.side, slotted, layout,
@@ -188,9 +189,8 @@ class Topology:
         made, copied = self._edges.copy()
         self.traffic.copied += copied
         for name, table in self._tables.items():
-            if f"places:{name}" in made:
-                for part in self.parts:
-                    self._make_places(table, part, self._edges.at[f"places:{name}"], None)
+            for part in self.parts if f"places:{name}" in made else ():
+                self._make_places(table, part, self._edges.at[f"places:{name}"], None)
         self._edges.filled()
 
     def _make_places(self, table: Table, part: Part, places: int, stream: Stream | None) -> None:
@@ -383,9 +383,9 @@ class Topology:
         """Free all memory after the queued work has ended. A second call does nothing."""
         if self._addresses:
             self.device.drain()
-            for source in [self._arrays[key].source for key in self._addresses]:
-                if source is not None:
-                    self.device.unregister(source)
+            sources = (self._arrays[key].source for key in self._addresses)
+            for source in [source for source in sources if source is not None]:
+                self.device.unregister(source)
             self._addresses.clear()
         if self.arrivals is not None:
             self.arrivals.close()
