@@ -147,7 +147,7 @@ def slotted_times(device: Device, adjacency: Adjacency, size: int, asked: Record
 
 def measured(device: Device, adjacency: Adjacency, size: int) -> Iterator[list[str]]:
     """Yield a row for each size of record ids."""
-    for asked in (None, RecordIds(2, 2), RecordIds(3, 3)):
+    for asked in (None, RecordIds(2, 3), RecordIds(3, 3)):
         yield slotted_times(device, adjacency, size, asked)
 
 

@@ -45,7 +45,7 @@ def test_pages_hold_the_edges(name: str) -> None:
         assert np.array_equal(np.concatenate(read), targets)
         places = pages.places()
         assert np.array_equal(pages.rvt[places, 0] <= np.arange(n), np.ones(n, bool))
-        assert (np.arange(n) - pages.rvt[places, 0] < pages.slots[places]).all()
+        assert (np.arange(n) - pages.rvt[places, 0] < pages.numbers[places]).all()
         _check_large(pages, ends, edges)
 
 

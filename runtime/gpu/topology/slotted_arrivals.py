@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from vlang.errors import BindError
 from vlang.options import Options
 from vlang.runtime.gpu.device.device import Device, Stream
@@ -74,7 +77,7 @@ class SlottedArrivals:
         self._pages = pages = form.pages(side, cut)
         pages.check()
         try:
-            self._data = side.derived(("slotted bytes", cut.key, pages.ids),
+            self._data: NDArray[np.uint8] = side.derived(("slotted bytes", cut.key, pages.ids),
                                       lambda: pages.written(side.offsets, side.targets, available_threads()))
         except MemoryError:
             raise BindError(f"layout='slotted': there are not {int(pages.begins[-1]):,} bytes of host memory for the "

@@ -337,8 +337,10 @@ class FullPasses:
         rates, found = self.rates, {}
         for kind, topology in self.topologies.items():
             if topology.pages and not topology.resident:
-                found[kind] = StreamedPages(topology.pages, topology.slots, topology.layout.slot_bytes,
-                                            topology.edges / topology.pages, rates.copied, rates.launch, rates.gather)
+                nbytes, buffer = topology.layout.slot_bytes, topology.layout.buffer_bytes
+                nbytes += buffer - 4 * topology.layout.cut.largest if buffer else 0  # record ids are copied
+                found[kind] = StreamedPages(topology.pages, topology.slots, nbytes, topology.edges / topology.pages,
+                                            rates.copied, rates.launch, rates.gather)
         return found
 
     def over_pages(self, kind: str, stage: StageSpec | None, transfer: Transfer, launch: OnePage) -> None:

@@ -7,9 +7,9 @@ slot number of q bytes. The table RVT has START_VID, the first vertex of each pa
 is the number of the neighbour.
 
 A *small page* has complete records. A vertex with more edges than a page may hold has *large pages*, each of which has
-a part of its list as its only record with edges. Vertices without edges that follow have their slots in the last of
-these pages. The record id of the vertex names the first of them, and LP_RANGE is the number of large pages of the
-vertex after each one.
+a part of its list as its only record with edges. The record id of the vertex names the first of them, and LP_RANGE is
+the number of large pages of the vertex after each one. Vertices without edges at the end of a page have no slot there,
+and their record ids continue the slot numbers.
 """
 
 from __future__ import annotations
@@ -82,7 +82,9 @@ class SlottedPages:
         ids: the bytes of record ids.
         starts: int64[P + 1], the first edge of each page, and the end.
         firsts: int64[P], the first vertex of each page.
-        slots: int64[P], the number of slots of each page.
+        slots: int64[P], the number of slots of each page: one for each vertex up to the last one with edges.
+        numbers: int64[P], the number of slot numbers of each page: one for each vertex up to the next page. Vertices
+            without edges at the end have a number, but neither slot nor record.
         begins: int64[P + 1], the first byte of each page in the bytes of all pages, and the end.
         rvt: uint32[P, 2], START_VID and LP_RANGE of each page; LP_RANGE is 2^32 - 1 for a small page.
     """
@@ -91,6 +93,7 @@ class SlottedPages:
     starts: Int64s
     firsts: Int64s
     slots: Int64s
+    numbers: Int64s
     begins: Int64s
     rvt: NDArray[np.uint32]
 
@@ -106,10 +109,10 @@ class SlottedPages:
         ends = offsets.view(np.int64)
         n, pages = len(ends) - 1, len(starts) - 1
         firsts = first_vertices(ends, starts[:-1])
-        slots = np.maximum(np.diff(np.append(firsts, n)), min(n, 1))
-        full = np.diff(starts) > 0
-        slots[full] = np.maximum(slots, np.searchsorted(ends, starts[1:] - 1, side="right") - firsts)[full]
-        ids = asked or _least(slots)
+        lasts = np.searchsorted(ends, starts[1:] - 1, side="right")  # the end of the vertices with edges in a page
+        slots = np.where(np.diff(starts) > 0, lasts - firsts, 0)
+        numbers = np.maximum(slots, np.diff(np.append(firsts, n)))
+        ids = asked or _least(numbers)
         sizes = (_SLOT + _SIZE) * slots + ids.width * np.diff(starts)
         begins = np.zeros(pages + 1, np.int64)
         np.cumsum(-(-sizes // _ALIGNED) * _ALIGNED, out=begins[1:])
@@ -118,14 +121,14 @@ class SlottedPages:
             after = np.searchsorted(starts, ends[firsts + 1]) - np.arange(pages) - 1
             large = (ends[firsts] < starts[:-1]) | (after > 0)
             rvt[large, 1] = np.maximum(after, 0)[large]
-        return SlottedPages(ids, starts, firsts, slots, begins, rvt)
+        return SlottedPages(ids, starts, firsts, slots, numbers, begins, rvt)
 
     def check(self) -> None:
         """Raise BindError if the record ids cannot address all pages and slots."""
-        ids, least = self.ids, _least(self.slots)
+        ids, least = self.ids, _least(self.numbers)
         if ids.p < least.p or ids.q < least.q:
             raise BindError(f"layout='slotted-{ids.p}-{ids.q}': {len(self.slots):,} pages of at most "
-                            f"{int(self.slots.max()):,} slots need record ids of {least.p} and {least.q} bytes or "
+                            f"{int(self.numbers.max()):,} slots need record ids of {least.p} and {least.q} bytes or "
                             f"more; ask for 'slotted-{max(ids.p, least.p)}-{max(ids.q, least.q)}', or for 'slotted'")
 
     @property
@@ -134,10 +137,10 @@ class SlottedPages:
         return int(np.diff(self.begins).max(initial=0))
 
     def places(self) -> NDArray[np.uint32]:
-        """Return the page that has the slot of each vertex, uint32[n]; for a vertex with large pages the first one."""
+        """Return the page in the record id of each vertex, uint32[n]; for a vertex with large pages the first one."""
         first = np.flatnonzero(np.diff(self.firsts, prepend=-1))  # the pages in which new vertices begin
         last = np.append(first[1:], len(self.firsts)) - 1
-        new = np.diff(np.append(self.firsts[first], int(self.firsts[-1] + self.slots[-1])))
+        new = np.diff(np.append(self.firsts[first], int(self.firsts[-1] + self.numbers[-1])))
         found = np.repeat(last, new).astype(np.uint32)
         if len(found):
             found[self.firsts[first]] = first
@@ -176,9 +179,9 @@ class SlottedPages:
         return out
 
 
-def _least(slots: Int64s) -> RecordIds:
-    """Return the record ids with the fewest bytes; `slots` is the number of slots of each page, int64[P]."""
-    return RecordIds(_bytes(len(slots)), _bytes(int(slots.max(initial=1))))
+def _least(numbers: Int64s) -> RecordIds:
+    """Return the record ids with the fewest bytes; `numbers` is the number of slot numbers of each page, int64[P]."""
+    return RecordIds(_bytes(len(numbers)), _bytes(int(numbers.max(initial=1))))
 
 
 def _bytes(count: int) -> int:

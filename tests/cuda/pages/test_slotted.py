@@ -71,9 +71,11 @@ def test_programs_of_the_policy(name: str) -> None:
 
 
 def test_what_slotted_pages_cannot_do() -> None:
-    cases = (({"layout": "slotted", "transfer": "direct"}, "copies whole pages, and transfer='direct' reads rows"),
-             ({"layout": "slotted", "kernel": "edge-list"}, "and kernel='edge-list' reads a list of edges"),
-             ({"layout": "slotted-9-9"}, "layout is 'csr', 'slotted', or 'slotted-P-Q'"))
+    cases: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"layout": "slotted", "transfer": "direct"}, "copies whole pages, and transfer='direct' reads rows"),
+        ({"layout": "slotted", "kernel": "edge-list"}, "and kernel='edge-list' reads a list of edges"),
+        ({"layout": "slotted-9-9"}, "layout is 'csr', 'slotted', or 'slotted-P-Q'"),
+    )
     for options, message in cases:
         with pytest.raises(BindError, match=message):
             run("pagerank", "sparse", **options)
