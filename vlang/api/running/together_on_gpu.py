@@ -49,8 +49,6 @@ def alone_on_gpu_because(program: Program, calls: Sequence[Call]) -> str:
         return f"the graph has fewer than {_FEWEST:,} edges, or more than {MOST_VERTICES:,} vertices"
     if any(set(one.fields) != set(call.fields) or one.graph is not graph for one in calls):
         return "they are given different fields"
-    if program.stages(call.precision).program.states:
-        return "a GPU keeps no edge states"  # the run raises the error
     plan = _plan_of(program, call)
     stages = [stage for loop in plan.loops for stage in loop.stages]
     if not any(stage.name in specs_of(plan) for stage in stages):
