@@ -141,7 +141,6 @@ def _on_gpu(
     plan_for: Callable[[str], Plan], graph: Graph, options: Options, device: Device, placement: Placement | None
 ) -> Iterator[tuple[GpuMachine, Reading | None]]:
     """A context manager for the machine of a GPU, and for the counts of bytes that it reads from disk."""
-    from vlang.runtime.gpu.gpu_machine import GpuMachine  # start-up
     from vlang.runtime.gpu.topology.sides import DiskPages  # start-up
 
     disk = None
@@ -150,19 +149,11 @@ def _on_gpu(
         disk = DiskPages(device, graph.stored, placement.ring)
     try:
         plan = plan_for("cuda")
-        if placement is not None and placement.full:
-            options = replace(options, mode="pull")
         if not options.device_arrays:
-            device.expect([graph.n * spec.width * DTYPES[spec.dtype].itemsize for spec in plan.fields if spec.output])
-        if options.dispatch == "gpu":
-            try:
-                machine = GpuMachine(device, plan, graph, options, disk)
-            except OutOfMemory as short:
-                machine = _windowed(device, plan, graph, options, disk, short)
-        else:
-            from vlang.runtime.gpu.dispatch.dispatch_machine import DispatchMachine  # start-up
-
-            machine = DispatchMachine(device, plan, graph, options, disk, lambda: plan_for("numba"))
+            sizes = [graph.n * spec.width * DTYPES[spec.dtype].itemsize for spec in plan.fields if spec.output]
+            entries = graph.shape().entries("in") if plan.states else 0
+            device.expect([*sizes, *(entries * DTYPES[spec.dtype].itemsize for spec in plan.states)])
+        machine = _gpu_machine(plan_for, graph, options, device, disk, placement)
         try:
             yield machine, None if disk is None else disk.reading
         finally:
@@ -172,31 +163,60 @@ def _on_gpu(
             disk.close()
 
 
-def _windowed(
-    device: Device, plan: Plan, graph: Graph, options: Options, disk: DiskPages | None, short: OutOfMemory
+def _gpu_machine(
+    plan_for: Callable[[str], Plan], graph: Graph, options: Options, device: Device, disk: DiskPages | None,
+    placement: Placement | None,
 ) -> GpuMachine:
-    """The machine of a GPU that is too small for the vertex arrays of a run.
+    """The machine of a GPU; with windows of vertex arrays if the arrays do not fit into GPU memory.
 
     Args:
-        device: an open device.
-        plan: the program, for a GPU.
+        plan_for: compiles the plan for "numba" or "cuda".
         graph: the graph.
         options: the options of the run.
+        device: an open device.
         disk: the pages of a graph that is streamed from disk; None for a graph in memory.
-        short: the error of a machine with all arrays on the GPU, which is raised if windows of them may not move.
+        placement: where the edges of a graph on disk are; None for other graphs.
     """
+    from vlang.runtime.gpu.gpu_machine import GpuMachine  # start-up
     from vlang.runtime.gpu.windows.window import no_windows  # start-up
+
+    plan = plan_for("cuda")
+    if placement is not None and placement.pushes:
+        assert disk is not None
+        try:
+            return _windowed(device, plan, graph, replace(options, mode="push"), disk)
+        except OutOfMemory:
+            if not placement.full:
+                raise
+        disk.forget()  # full passes need less GPU memory, and the tables of the other direction
+    if placement is not None and placement.full:
+        options = replace(options, mode="pull")
+    if options.dispatch != "gpu":
+        from vlang.runtime.gpu.dispatch.dispatch_machine import DispatchMachine  # start-up
+
+        return DispatchMachine(device, plan, graph, options, disk, lambda: plan_for("numba"))
+    try:
+        return GpuMachine(device, plan, graph, options, disk)
+    except OutOfMemory as short:
+        why = no_windows(plan, options)
+        if why:
+            raise OutOfMemory(f"{short}; vertex arrays cannot move to the GPU in windows, because {why}") from None
+        try:
+            return _windowed(device, plan, graph, options, disk)
+        except OutOfMemory as shorter:
+            raise (short if 0 < short.least <= shorter.least else shorter) from None
+
+
+def _windowed(device: Device, plan: Plan, graph: Graph, options: Options, disk: DiskPages | None) -> GpuMachine:
+    """The machine of a GPU that is too small for the vertex arrays of a run; arguments as for `_gpu_machine`.
+
+    Raises OutOfMemory.
+    """
     from vlang.runtime.gpu.windows.windowed_machine import WindowedMachine  # start-up
 
-    why = no_windows(plan, options)
-    if why:
-        raise OutOfMemory(f"{short}; vertex arrays cannot move to the GPU in windows, because {why}")
     folder = None if disk is None else writable_folder(disk.stored.path)
     room = None if folder is None else Windows(folder, graph.n)
-    try:
-        return WindowedMachine(device, plan, graph, options, disk, room)
-    except OutOfMemory as shorter:
-        raise (short if 0 < short.least <= shorter.least else shorter) from None
+    return WindowedMachine(device, plan, graph, options, disk, room)
 
 
 @contextmanager
@@ -280,13 +300,16 @@ def placement_of(
 
         return place(plan_for("numba"), graph, options, beside)
     from vlang.runtime.gpu.gpu_placement import place_on_gpu  # start-up
+    from vlang.runtime.gpu.windows.windowed_push import windowed_kinds  # start-up
 
-    return place_on_gpu(plan_for("cuda"), graph, options)
+    plan = plan_for("cuda")
+    return place_on_gpu(plan, graph, options, windowed_kinds(plan, graph, options))
 
 
 def _state_bytes(plan: Plan, graph: Graph) -> int:
-    """The bytes of the arrays over vertices plus the offsets of one adjacency."""
+    """The bytes of the arrays over vertices and of edge states, plus the offsets of one adjacency."""
     dtypes = {field.name: field.dtype for field in plan.fields}
     sizes = [DTYPES[dtypes[name]].itemsize for name in map(field_of, plan.slots) if name is not None]
     sizes += [DTYPES[array.dtype].itemsize for array in plan.arrays if array.length == "vertices"]
-    return graph.n * (sum(sizes) + 8)
+    edges = sum(DTYPES[array.dtype].itemsize for array in plan.arrays if array.length == "edges")
+    return graph.n * (sum(sizes) + 8) + edges * graph.shape().entries("in")

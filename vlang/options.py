@@ -97,17 +97,17 @@ class Options:
         "streamed.", devices="gpu"))
     policy: str = field(default="auto", metadata=_about(
         "choice", "auto|garaph|gts|wolfgraph|ws-vr|hytgraph",
-        "Run as a published system does, as far as it is built here: its choices of research options, where none is "
-        "given. auto chooses what is fastest."))
+        "Run as this published system does (docs/policies.md): the policy sets the research options that the call "
+        "leaves out. auto chooses the fastest way."))
     device_cache: int | None = field(default=None, metadata=_about(
         "room", "BYTES",
         "Limit on the GPU memory that stays in use after the run, for later runs: 0, 512M, 8G; default: half of the "
         "free memory.", devices="gpu"))
     memory: int | None = field(default=None, metadata=_about(
         "size", "BYTES",
-        "Limit on host memory for graph and run: 512M, 8G; default: the value of `VLANG_MEMORY`, else no limit, but a "
-        "warning if a run needs more than 80 % of the free memory. A run that does not fit is refused, except that "
-        "edges in a page file are streamed."))
+        "Limit on host memory for graph and run: 512M, 8G; default: the value of `VLANG_MEMORY`, else no limit, but "
+        "a warning if a run needs more than 80 % of the free memory. A run that does not fit is refused. Edges in a "
+        "page file need not fit, because they are streamed."))
     max_rounds: int | None = field(default=None, metadata=_about(
         "whole", "N",
         "Stop every loop after N rounds; the result then says that the loop stopped.", decides=True))
@@ -149,7 +149,8 @@ class Options:
         "Save the state of the run in this folder, and continue from there if an earlier run did not complete."))
     every: float | None = field(default=None, metadata=_about(
         "seconds", "TIME",
-        "Time between two checkpoints: 30s, 5m, 500ms; default: 30s, or 20 times the duration of one if that is more."))
+        "Time between two checkpoints: 30s, 5m, 500ms; default: 30s, or 20 times the duration of a checkpoint if "
+        "this is longer."))
     on_interrupt: str = field(default="stop", metadata=_about(
         "choice", "stop|write",
         "At an interrupt or SIGTERM: stop without output (in Python: raise), or write the values so far, marked as not "
@@ -179,8 +180,8 @@ class Options:
         "rules that papers give. Never changes a result.", research=True))
     schedule: str = field(default="auto", metadata=_about(
         "choice", "auto|rounds|priority",
-        "Rounds over all active vertices, or the best values first (rule O); auto uses priorities if the "
-        "rule allows it and weights differ. Never changes a result.", research=True))
+        "Rounds over all active vertices, or the best values first (rule O); auto uses priorities if the rule allows "
+        "priorities and weights differ. Never changes a result.", research=True))
     asynchronous: bool = field(default=False, metadata=_about(
         "flag", "true|false",
         "Update in place in loops whose result is proved not to depend on the order, which takes fewer supersteps. An "
@@ -212,8 +213,9 @@ class Options:
         "Streams that bring pages to the GPU; auto takes as many as pay.", devices="gpu", research=True))
     transfer: str = field(default="auto", metadata=_about(
         "choice", "auto|pages|direct|compact",
-        "How supersteps over few vertices reach edges in host memory: by cost, as whole pages, read where they lie, or "
-        "(pushes only) as rows that the CPU gathers.", devices="gpu", research=True))
+        "How supersteps over few vertices reach edges in host memory. pages: whole pages are copied. direct: the GPU "
+        "reads the edges in host memory. compact (pushes only): the CPU gathers rows. auto: the cheapest.",
+        devices="gpu", research=True))
     chooser: str = field(default="cpu", metadata=_about(
         "choice", "cpu|gpu",
         "Where transfer=auto compares the costs of the pages that a frontier needs: on the CPU, or by a kernel on the "
@@ -225,25 +227,27 @@ class Options:
     page_order: str = field(default="auto", metadata=_about(
         "choice", "auto|hubs|values",
         "The order of pages in supersteps that push in place: auto, pages on the GPU first; hubs, pages with the "
-        "largest degrees first; values, pages with the best active values first (rule O). An error where no loop "
-        "may. Never changes a result.", devices="gpu", research=True))
+        "largest degrees first; values, pages with the best active values first (rule O). An error if no loop allows "
+        "this. Never changes a result.", devices="gpu", research=True))
     loaded: str = field(default="once", metadata=_about(
         "choice", "once|twice",
-        "How often a superstep that pushes in place processes a page that it has copied; twice: vertices that were "
-        "found push at once. An error where no loop may. Never changes a result.", devices="gpu", research=True))
+        "How often a superstep that pushes in place processes a page that it has copied; twice: vertices that the "
+        "first time has activated push at once. An error if no loop allows this. Never changes a result.",
+        devices="gpu", research=True))
     dispatch: str = field(default="gpu", metadata=_about(
         "dispatch", "gpu|alpha|K/P",
-        "The devices that process the streamed pages of a full pass. gpu: the GPU alone. alpha: GPU and CPU together, "
-        "by measured times. K/P: the CPU processes the last K of P pages. If a pass adds floats, alpha chooses one "
-        "split for the run, and the notes of the result have it as K/P.", devices="gpu", research=True, decides=True))
+        "The devices that process the streamed pages of a full pass. gpu: the GPU alone. alpha: GPU and CPU "
+        "together, by measured times. K/P: the CPU processes the last K of P pages. If a pass adds floats, alpha "
+        "chooses one split for the run, and the notes of the result report the split as K/P.",
+        devices="gpu", research=True, decides=True))
     strategy: str = field(default="auto", metadata=_about(
         "choice", "auto|s|p",
-        "The state on each of several GPUs: s, of its own vertices and their neighbours; p, of all vertices; auto is "
-        "s. Never changes a result.", devices="gpu", research=True))
+        "The state that each of several GPUs holds: s, the state of its own vertices and their neighbours; p, the "
+        "state of all vertices; auto is s. Never changes a result.", devices="gpu", research=True))
     exchange: str = field(default="auto", metadata=_about(
         "choice", "auto|ms|vr|all",
-        "What several GPUs send each other: ms, the values that the other GPU reads; vr, if they have changed; "
-        "all, the values of all vertices. Never changes a result.", devices="gpu", research=True))
+        "The values that several GPUs send to each other: ms, the values that the other GPU reads; vr, the changed "
+        "ones of these values; all, the values of all vertices. Never changes a result.", devices="gpu", research=True))
 
 
 OPTIONS: Mapping[str, Option] = {

@@ -201,9 +201,32 @@ def checkpoints(path: str, folder: str, memory: int, threads: int, every: float,
             "each": lost / max(1, written), "nbytes": 72 * disk.n}
 
 
+def generated(spec: str, target: str, memory: int) -> dict[str, float]:
+    """Convert a generated graph, with all processors."""
+    begin = time.perf_counter()
+    convert(spec, Path(target), memory=memory)
+    seconds, file = time.perf_counter() - begin, PageFile.open(target)
+    return {"seconds": seconds, "n": file.n, "m": file.m, "nbytes": file.nbytes}
+
+
+def hub(path: str) -> dict[str, int]:
+    """Return the vertex with the most out-edges."""
+    return {"hub": int(Graph.open(path).out_degree.argmax())}
+
+
+def bounded(path: str, program: str, **options: Any) -> dict[str, Any]:
+    """Run a program on a page file within the budgets in `options`; returns the seconds and bytes of all supersteps."""
+    before = limit(path)["rate"]
+    result = load(program)(Graph.open(path), **options)
+    steps = [{"seconds": row.seconds, "bytes": row.bytes_from_disk, "active": row.active, "mode": row.mode}
+             for row in result.history]
+    return _file(path) | {"seconds": result.seconds, "steps": steps, "notes": [result.placement, *result.notes],
+                          "before": before, "after": limit(path)["rate"]}
+
+
 JOBS: dict[str, Callable[..., dict[str, Any]]] = {
     "archive": archive, "conversion": conversion, "reading": reading, "limit": limit, "streamed": streamed,
-    "in_memory": in_memory, "checkpoints": checkpoints,
+    "in_memory": in_memory, "checkpoints": checkpoints, "generated": generated, "hub": hub, "bounded": bounded,
 }
 
 

@@ -53,6 +53,7 @@ class Placement:
         buffers: the maximum number of buffers in the ring; None for as many as are useful.
         windows: the folder with the files of arrays over vertices; None if these arrays are in memory.
         full: for a GPU, whether all loops run by full passes, because the tables of other ways do not fit.
+        pushes: for a GPU, whether loops push in windows if possible, because the tables of other ways do not fit.
     """
 
     streams: bool
@@ -64,6 +65,7 @@ class Placement:
     buffers: int | None = None
     windows: Path | None = None
     full: bool = False
+    pushes: bool = False
 
     def ring(self, reader: PageReader) -> Ring:
         """Create the ring of buffers that delivers the pages. Raises OutOfMemory."""

@@ -37,7 +37,7 @@ _MERGED = 18  # bytes per vertex, while the offsets and tables of both direction
 _WHOLE = 26  # bytes per vertex, while the size of the scratch memory for whole rows is computed
 
 
-def place_on_gpu(plan: Plan, graph: Graph, options: Options) -> Placement:
+def place_on_gpu(plan: Plan, graph: Graph, options: Options, pushed: Sequence[str]) -> Placement:
     """Choose the placement of the edges of a run on a GPU. Only the header and directories of the page file are read.
 
     Args:
@@ -45,6 +45,7 @@ def place_on_gpu(plan: Plan, graph: Graph, options: Options) -> Placement:
         graph: a graph on disk.
         options: the options of the run. Without the option `memory`, and without another memory budget, the budget is
             80 % of the free host memory.
+        pushed: the adjacency directions that a run reads whose loops push in windows.
 
     Raises:
         OutOfMemory: the budget is too small even for streaming. The message says how much memory is needed.
@@ -79,11 +80,12 @@ def place_on_gpu(plan: Plan, graph: Graph, options: Options) -> Placement:
         gc.collect()  # adjacencies refer to each other, and would otherwise be freed late
     if _free(limit, graph) < least:
         graph.order_to_file()
-    free, full = _free(limit, graph), False
+    free, full, pushes = _free(limit, graph), False, False
     if free < least and options.mode == "auto":
         pulled = _kinds(plan, graph, replace(options, mode="pull"))
         full = set(pulled) < set(kinds)
-        state, least = needs(pulled) if full else (state, least)
+        pushes = set(pushed) < set(kinds) and needs(pushed)[1] <= free
+        state, least = needs(pushed if pushes else pulled) if full or pushes else (state, least)
     if free < least:
         others = limit - free
         taken = f", of which other arrays take {in_bytes(others)}" if others else ""
@@ -95,8 +97,10 @@ def place_on_gpu(plan: Plan, graph: Graph, options: Options) -> Placement:
     pages = min(free - state, sum(sizes) + LEAST_BUFFERS * largest)
     text = (f"edges streamed from {stored.name} to the GPU: {in_bytes(whole)} would be needed in memory, and the "
             f"budget is {in_bytes(limit)}; {in_bytes(pages)} for pages in page-locked memory")
-    text += "; all loops run by full passes, because the tables of more edges do not fit" if full else ""
-    return Placement(True, pages, largest, limit, whole, text + (f"; {stored.note}" if stored.note else ""), full=full)
+    how = "searches push in windows of the vertices" if pushes else "all loops run by full passes" if full else ""
+    text += f"; {how}, because the tables of more edges do not fit" if how else ""
+    return Placement(True, pages, largest, limit, whole, text + (f"; {stored.note}" if stored.note else ""),
+                     full=full, pushes=pushes)
 
 
 def _kinds(plan: Plan, graph: Graph, options: Options) -> list[str]:

@@ -171,7 +171,7 @@ def streaming(buffers: int, kept: float = 0.0, windows: Path | None = None) -> I
         return Placement(True, buffers * max(sizes) + int(kept * sum(sizes)), max(sizes), 0, 0, "streamed", buffers,
                          windows)
 
-    def place_on_gpu(plan: Plan, graph: Graph, options: Options) -> Placement:
+    def place_on_gpu(plan: Plan, graph: Graph, options: Options, _pushed: Sequence[str]) -> Placement:
         assert graph.stored is not None
         both = any(stage.domain == "both" for stage in plan.stages) and graph.directed
         sizes = [0, *(graph.stored.nbytes(kind, page) for kind in (*graph.stored.kinds(), *(("both",) if both else ()))

@@ -7,6 +7,7 @@ from dataclasses import replace
 from vlang.check.edge_states import at_edges, refused_domain, unreduced, without_edges
 from vlang.check.expressions import Expressions
 from vlang.check.names import SPOKEN, unknown
+from vlang.check.proposals import as_field
 from vlang.check.reduce import over_edges, word_for
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
@@ -122,9 +123,11 @@ def _targets(x: Expressions, item: t.Apply, at: Sight, sweep: t.Sweep | None) ->
         elif symbol.kind == "state":
             without_edges(run, item, symbol, span)
         elif symbol.kind != "field":
+            counter = symbol.kind in ("global", "let") and at.loop is not None
+            write, declared = as_field(run, symbol) if counter else ("", None)
             run.report(Code.NOT_A_FIELD, f"`{name}` is {SPOKEN[symbol.kind]}: only vertex fields can be applied", span,
                        notes=run.note(symbol, "declared here"),
-                       help=_instead(symbol))
+                       help=_instead(symbol, bool(write)), write=write or (), replaces=declared)
         elif symbol in found:
             run.report(Code.NAME_TAKEN, f"`{name}` is written twice by one `apply`", span)
         else:
@@ -154,11 +157,13 @@ def _edge_write(run: Run, symbol: Symbol, span: t.Span, item: t.Apply) -> None:
                write=write or (), replaces=decl.span if write and decl is not None else None)
 
 
-def _instead(symbol: Symbol) -> tuple[str, ...]:
+def _instead(symbol: Symbol, field: bool) -> tuple[str, ...]:
+    """What to do with a value that cannot be applied. `field`: whether the message proposes a field in its place."""
     if symbol.kind == "accumulator":
         return ("an accumulator is written by its gather; keep what should stay in a vertex field",)
     if symbol.kind in ("let", "global"):
-        return ("it has the one value that its declaration gives it",)
+        return ("it keeps its first value; a counter is a field with the same value at every vertex, and `iteration` "
+                "counts supersteps:" if field else "it has the one value that its declaration gives it",)
     return ("it does not change while the program runs",) if symbol.kind == "parameter" else ()
 
 

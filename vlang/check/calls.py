@@ -15,7 +15,7 @@ from vlang.check.numbers import NUMBERS, Rule, types_of, wrong
 from vlang.check.reductions.grouped import are_ends, between, count_between
 from vlang.check.reductions.keyed import misplaced_edge
 from vlang.check.tables.checked import Symbol
-from vlang.check.tables.scope import GRAPH, Sight, Value, joined
+from vlang.check.tables.scope import GRAPH, VERTEX_LEVEL, Sight, Value, joined
 from vlang.check.tables.typing import a, as_read, comparable, item, numeric, spoken, unified
 from vlang.reductions import REDUCTIONS
 from vlang.syntax import rewrite
@@ -164,12 +164,30 @@ def _declared(x: Expressions, node: t.Call, symbol: Symbol, args: list[Value]) -
 # --------------------------------------------------------- rules of the language
 
 
+def _over_all(x: Expressions, node: t.Call, type_: Type | None, at: Sight) -> bool:
+    """Report the `max` or `min` of a value that every vertex has, where one value of the graph is needed.
+
+    Returns whether this is the mistake.
+    """
+    run = x.run
+    if not isinstance(at.item, (t.GlobalValue, t.Let)) or at.scope is not run.root or type_ is None:
+        return False
+    field, v = run.fresh(f"{at.item.name}_here"), run.variable(at.scope, "v")
+    edited = rewrite.edited(run.file.text, at.item.span, [(node.span, f"{node.name}({v}.{field} for {v} in vertices)")])
+    run.report(Code.MANY_VALUES, f"`{node.name}` of one value per vertex ranges over the vertices", node.span,
+               "one value per vertex", help="first a field, then the reduction:",
+               write=(f"vertex {field}: {spoken(type_)} = {rewrite.one_line(run.text(node.args[0]))}", edited),
+               replaces=at.item.span)
+    return True
+
+
 def _least_greatest(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | None:
     types = types_of(args)
     if len(types) == 1:
         if isinstance(types[0], Vector) and numeric(types[0]):
             return types[0].item
-        wrong(x, node, 0, "several arguments, or one vector", types[0])
+        if args[0].level != VERTEX_LEVEL or not _over_all(x, node, types[0], at):
+            wrong(x, node, 0, "several arguments, or one vector", types[0])
         return None
     result: Type | None = types[0]
     for index, type_ in enumerate(types):

@@ -132,10 +132,11 @@ def read_state(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
         return Value(as_read(symbol.type), EDGE, node)
     notes = run.note(symbol, "declared as an edge state here")
     if at.inside == "edges" and domain is not None:
+        proposal, replaces = _over_in_edges(run, node, domain, at)
         run.report(Code.NO_EDGE, f"`{node.name}` is read over `u -> self`", node.span,
-                   "the receiver keeps the value of an edge", notes=notes, write=f"{domain.name} -> self",
-                   help="over in-edges, `reverse(" + node.name + ")` is the value of the opposite edge:",
-                   replaces=domain.span)
+                   "the receiver keeps the value of an edge", notes=notes, write=proposal, replaces=replaces,
+                   help=f"over in-edges, `reverse({node.name})` is the value of the opposite edge"
+                   f"{':' if proposal else ''}")
         return Value(None)
     word, u = run.fresh("total"), run.variable(at.scope, "u")
     reduce = f"sum({node.name} for {u} -> self)" if _summable(symbol.type) else f"any({node.name} for {u} -> self)"
@@ -146,6 +147,25 @@ def read_state(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
                notes=notes, help="an edge state can be read inside a gather over `u -> self`"
                + (", for example" if write else ""), write=write, replaces=at.item.span if write else node.span)
     return Value(None)
+
+
+def _over_in_edges(run: Run, node: t.Name, domain: t.Domain, at: Sight) -> tuple[str | tuple[()], t.Span | None]:
+    """Return a text that reads an edge state over in-edges, and the part of the program that it replaces.
+
+    Over out-edges the state becomes `reverse(f)`. No text is returned if the reduction also reads edge fields, because
+    these would then belong to the opposite edge.
+    """
+    if domain.kind != "out":
+        return f"{domain.name} -> self", domain.span
+    around = next((part for part in rewrite.inside(at.item)
+                   if isinstance(part, (t.Reduce, t.Apply)) and part.domain is domain), None)
+    names = [part for part in rewrite.inside(around) if isinstance(part, t.Name)] if around is not None else []
+    others = {part.name for part in names} - {node.name}
+    kinds = {symbol.kind for name in others if (symbol := at.scope.find(name)) is not None}
+    if around is None or isinstance(around, t.Apply) or "edge" in kinds or "state" in kinds:
+        return (), None
+    edits = [(part.span, f"reverse({part.name})") for part in names if part.name == node.name]
+    return rewrite.edited(run.file.text, around.span, [*edits, (domain.span, f"{domain.name} -> self")]), around.span
 
 
 def _edges_around(at: Sight) -> t.Domain | None:

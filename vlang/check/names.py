@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from vlang.check.edge_states import read_state
 from vlang.check.foreign.foreign_names import COLUMNS, foreign_name, undeclared_column
+from vlang.check.proposals import as_field
 from vlang.check.reductions.over_groups import compared_with_own
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
@@ -100,9 +101,11 @@ def _own(run: Run, node: t.Name, symbol: Symbol, type_: Type | None, at: Sight) 
                        notes=run.note(symbol, "declared here"),
                        help=f"use `{name}` after the gather, in an `apply`", write=f"{member}.{name}")
         elif symbol.kind == "accumulator":
+            write, declared = as_field(run, symbol)
             run.report(Code.MISPLACED_ACCUMULATOR, f"`{name}` is private to its vertex", node.span,
-                       _no_vertex(at),
-                       notes=run.note(symbol, "gathered here"), help="apply it to a field and read that field")
+                       _no_vertex(at), notes=run.note(symbol, "gathered here"),
+                       help=f"{'keep' if write else 'apply'} it {'in' if write else 'to'} a field and read that field",
+                       write=write or (), replaces=declared)
         else:
             if any(f"{member}.{name}" == other for other in _compared(run, node, at)):
                 compared_with_own(run, node, at.item, _no_vertex(at))
@@ -367,9 +370,12 @@ def field_symbol(run: Run, node: t.Member, at: Sight) -> Symbol | None:
 def _no_field(run: Run, node: t.Member, symbol: Symbol, owner: str) -> None:
     name = node.name
     if symbol.kind == "accumulator":
+        write, declared = as_field(run, symbol)
         run.report(Code.MISPLACED_ACCUMULATOR, f"`{name}` is private to its vertex: `{owner}` has none", node.name_span,
                    notes=run.note(symbol, "gathered here"),
-                   help="apply it to a field: a later gather can read that field of its neighbours")
+                   help="a field can be read of other vertices:" if write else
+                   "apply it to a field: a later gather can read that field of its neighbours",
+                   write=write or (), replaces=declared)
     elif symbol.kind == "edge":
         run.report(Code.NO_EDGE, f"`{name}` belongs to the edge, not to `{owner}`", node.span,
                    notes=run.note(symbol, "declared as an edge field here"), write=name)

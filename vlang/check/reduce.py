@@ -251,7 +251,8 @@ def _valueless(x: Expressions, node: t.Reduce, body: Type | None, edges: bool) -
     x.run.report(Code.EMPTY_REDUCTION, f"`{node.name}` of no {'neighbours' if near else 'vertices'} has no value",
                  node.span, label,
                  help=f"say {gets}, for example:" if body is not None else f"say {gets}: `default = VALUE`",
-                 write=f"{text.rstrip()[:-1]}, default = {zero(body)})" if body is not None else ())
+                 write=f"{text.rstrip()[:-1]}, default = {0 if node.name == 'mean' else zero(body)})"
+                 if body is not None else ())
 
 
 def _typed(x: Expressions, node: t.Reduce, rule: ReductionRule, body: Type, edges: bool) -> Type | None:

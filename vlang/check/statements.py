@@ -16,11 +16,11 @@ from vlang.check.foreign.foreign_names import NEIGHBOURS
 from vlang.check.foreign.more_calls import message_of_other_language
 from vlang.check.graphlevel import graph_level
 from vlang.check.names import SPOKEN, applied_symbol
-from vlang.check.reduce import at_vertices, over_edges, reduced
+from vlang.check.reduce import at_vertices, over_edges, reduced, word_for
 from vlang.check.reductions.grouped import of_group, of_pair
 from vlang.check.reductions.pointing import refused
 from vlang.check.tables.scope import Loop, Scope, Sight
-from vlang.check.tables.typing import a
+from vlang.check.tables.typing import a, spoken
 from vlang.records import dataclass
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
@@ -137,7 +137,32 @@ class Statements:
                 self.run.types[value] = type_ = result
         else:
             self._no_gather(item, at)
-        self.run.declare(around.scope, item, "accumulator", item.name, item.name_span, type_)
+        if not self._over_a_field(item, around):
+            self.run.declare(around.scope, item, "accumulator", item.name, item.name_span, type_)
+
+    def _over_a_field(self, item: t.Gather, around: Around) -> bool:
+        """Return whether a `gather` has the name of a vertex field. Reports V102 for such a name."""
+        run, field = self.run, around.scope.find(item.name)
+        if field is None or field.kind != "field" or not isinstance(item.value, t.Reduce):
+            return False
+        word = run.fresh(word_for(item.value.name))
+        run.report(Code.NAME_TAKEN, f"`{item.name}` is a vertex field, and a `gather` names a new value",
+                   item.name_span, notes=run.note(field, "declared here"),
+                   help="an `apply` writes the new value to the field:",
+                   write=(rewrite.edited(run.file.text, item.span, [(item.name_span, word)]),
+                          f"apply {item.name} = {word}"), replaces=item.span)
+        return True
+
+    def _start_value(self, item: t.Gather, at: Sight) -> str:
+        """A vertex field with the value of a `gather` at top level; "" if the value is wrong there."""
+        run, before = self.run, len(self.run.problems)
+        if at.scope is not run.root:
+            return ""
+        type_ = self.x.value(item.value, replace(at, place="init")).type
+        right = type_ is not None and len(run.problems) == before
+        del run.problems[before:]
+        text = rewrite.one_line(run.text(item.value))
+        return f"vertex {item.name}: {spoken(type_)} = {text}" if right and type_ is not None else ""
 
     def _no_gather(self, item: t.Gather, at: Sight) -> None:
         """Report a `gather` with a value other than one reduction over edges (V115)."""
@@ -162,10 +187,12 @@ class Statements:
                        "all vertices", help="one value for the whole graph is named with `let`:", write=write,
                        replaces=item.span)
         elif edges:
-            write = rewrite.edited(text, item.span, [(item.value.span, run.text(edges[0]))])
+            field = self._start_value(item, at)
+            write = field or rewrite.edited(text, item.span, [(item.value.span, run.text(edges[0]))])
             run.report(Code.BAD_GATHER, "the value of a `gather` is one reduction and nothing else", item.value.span,
                        f"more than `{edges[0].name}(...)`",
-                       help="gather the reduction alone, and compute with it where it is applied:", write=write,
+                       help="a vertex field computes with it:" if field else
+                       "gather the reduction alone, and compute with it where it is applied:", write=write,
                        replaces=item.span)
         else:
             new = message_of_other_language(run, item.value)

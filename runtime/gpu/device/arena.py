@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from vlang.errors import OutOfMemory
 from vlang.records import dataclass
 
-__all__ = ["Arena", "Block", "Source", "budget_help", "in_bytes"]
+__all__ = ["Arena", "Block", "Source", "budget_help", "in_bytes", "rounded"]
 
 GRAIN = 512  # bytes: sizes are rounded up to a multiple, so that a freed block fits requests of similar sizes
 
@@ -67,7 +67,7 @@ class Arena:
 
     def allocate(self, nbytes: int, what: str) -> Block:
         """Allocate an uninitialised block. Raises OutOfMemory, whose message names `what`."""
-        size = max(1, -(-nbytes // GRAIN)) * GRAIN
+        size = rounded(nbytes)
         pointer = self._reused(size)
         if pointer is None:
             if self.used + self.cached + size > self.budget:
@@ -140,6 +140,11 @@ class Arena:
         free = self.budget - self.used
         return (f"{what} needs {in_bytes(nbytes)} of GPU memory, and {in_bytes(free)} of the {in_bytes(self.budget)} "
                 f"that may be used are free{self._help}")
+
+
+def rounded(nbytes: int) -> int:
+    """Return the size that counts towards the budget for a block of `nbytes` bytes."""
+    return max(1, -(-nbytes // GRAIN)) * GRAIN
 
 
 def in_bytes(count: int) -> str:

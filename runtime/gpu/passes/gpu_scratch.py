@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from vlang.errors import OutOfMemory
 from vlang.records import dataclass
+from vlang.runtime.gpu.device.arena import rounded
 from vlang.runtime.gpu.device.device import Buffer, Device
 from vlang.runtime.gpu.kernels.entries import SCRATCH_WORDS
 from vlang.runtime.gpu.topology.cut import long_rows
@@ -22,7 +23,7 @@ from vlang.runtime.gpu.topology.sides import Side
 from vlang.runtime.gpu.topology.topology import Topology
 from vlang.runtime.plan.plan import SEGMENT, THREADS, StageSpec
 
-__all__ = ["GpuScratch", "scratch_words", "whole_name"]
+__all__ = ["GpuScratch", "least_scratch", "scratch_words", "whole_name"]
 
 _PER_MULTIPROCESSOR = 2  # pieces of block scratch; few vertices need one, and blocks wait until one is free
 
@@ -82,6 +83,26 @@ def _sizes(side: Side, structures: tuple[str, ...]) -> tuple[NDArray[np.uint64],
 
     found: tuple[NDArray[np.uint64], int] = side.derived(("scratch", structures), find)
     return found
+
+
+def least_scratch(device: Device, stages: Sequence[StageSpec], sides: Mapping[str, Side]) -> int:
+    """Return the bytes of device memory that `GpuScratch` takes if memory is as short as possible.
+
+    Args:
+        device: the device.
+        stages: the passes of the plan.
+        sides: the edges of each direction.
+    """
+    found = [_sizes(sides[stage.domain or "in"], tuple(stage.structures))
+             for stage in stages if stage.structures and stage.domain in sides]
+    if not found:
+        return 0
+    widest = max(words for _, words in found)
+    widest = widest if widest > THREADS // 32 * SCRATCH_WORDS else 0
+    flags = _PER_MULTIPROCESSOR * device.info.multiprocessors if widest else 1
+    sizes = [size for starts, _ in found for size in (starts.nbytes, 8 * 4)]
+    sizes += [4 * max(int(starts[-1]) for starts, _ in found), 4 * flags, 4 * widest, 8 * 4]
+    return sum(map(rounded, sizes))
 
 
 class GpuScratch:

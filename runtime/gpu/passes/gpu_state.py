@@ -7,7 +7,7 @@ them are fetched together.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ class GpuState:
         n: the number of vertices.
         blocks: the number of blocks of vertices. A reduction over vertices has one partial result for each block.
         set_words: launches the kernel `set_words` with an address, a count, and pairs of index and value.
+        edges: the number of stored edges, for edge states.
 
     Attributes:
         moving: the slots of arrays over vertices that are in host memory (`vlang.runtime.gpu.windows`).
@@ -43,9 +44,9 @@ class GpuState:
     moving: frozenset[str] = frozenset()
 
     def __init__(
-        self, device: Device, plan: Plan, n: int, blocks: int, set_words: Callable[..., None]
+        self, device: Device, plan: Plan, n: int, blocks: int, set_words: Callable[..., None], edges: int = 0
     ) -> None:
-        self.device, self.plan, self.n = device, plan, n
+        self.device, self.plan, self.n, self._edges = device, plan, n, edges
         self.buffers: dict[str, Buffer] = {}
         self.lent: dict[str, int] = {}
         self.dtypes: dict[str, np.dtype[Any]] = {}
@@ -65,7 +66,7 @@ class GpuState:
         self._seen: NDArray[np.uint64] | None = None  # the copy, if graph-level values and counts are read from it
         self._copied = np.empty_like(self._mirror)
         self._read = False  # whether the copy was fetched to `_copied`
-        self._allocate({"vertices": n, "blocks": blocks, "one": 1})
+        self._allocate({"vertices": n, "blocks": blocks, "one": 1, "edges": edges})
 
     @property
     def frame(self) -> int:
@@ -96,13 +97,20 @@ class GpuState:
         need = sum(_bytes(dtype, length, width) for slot, dtype, length, width in arrays if slot not in self.moving)
         free = self.device.budget() - self.device.allocated()
         if need > free:
-            self.device.free(self._frame)
-            raise OutOfMemory(
-                f"the vertex state of {self.plan.name} takes {in_bytes(need)} of GPU memory for {self.n:,} vertices, "
-                f"and {in_bytes(max(0, free))} of {in_bytes(self.device.budget())} are free; edges need more: "
-                "a larger gpu_memory helps, or device=\"cpu\"")
+            self._refuse(need, free)
         for slot, dtype, length, width in arrays:
             self.add(slot, dtype, length, width)
+
+    def _refuse(self, need: int, free: int) -> None:
+        """Raise OutOfMemory for arrays that take `need` bytes, of which `free` bytes are free."""
+        self.device.free(self._frame)
+        what = f"the vertex state of {self.plan.name} takes {in_bytes(need)} of GPU memory for {self.n:,} vertices"
+        if self.plan.states:
+            what = f"the state of {self.plan.name} takes {in_bytes(need)} of GPU memory for {self.n:,} vertices and " \
+                   f"{self._edges:,} stored edges"
+        raise OutOfMemory(
+            f"{what}, and {in_bytes(max(0, free))} of {in_bytes(self.device.budget())} are free; edges need more: "
+            "a larger gpu_memory helps, or device=\"cpu\"")
 
     def add(self, slot: str, dtype: str, length: int, width: int = 1) -> None:
         """Add a zeroed array in a slot, padded to 16 bytes.
@@ -116,7 +124,8 @@ class GpuState:
         self.dtypes[slot], self.lengths[slot] = DTYPES[dtype], length * width
         self._widths[slot] = width
         size = _bytes(dtype, length, width)
-        self.buffers[slot] = self.device.allocate(size, f"`{slot.partition(':')[2]}` of {self.n:,} vertices")
+        of = f"{self._edges:,} edges" if slot.startswith(("edges:", "kept:")) else f"{self.n:,} vertices"
+        self.buffers[slot] = self.device.allocate(size, f"`{slot.partition(':')[2]}` of {of}")
         self.device.fill(self.buffers[slot].pointer, size, 0)
         self._put(slot, self.buffers[slot].pointer)
 
@@ -167,7 +176,16 @@ class GpuState:
 
     def swap(self, field: str) -> None:
         """Swap the two buffers of a field."""
-        now, new = f"field:{field}", f"next:{field}"
+        self._exchange(f"field:{field}", f"next:{field}")
+
+    def turn(self, fields: Sequence[str], states: Sequence[str]) -> None:
+        """Swap the two arrays of each field and edge state that a pass wrote for all vertices or edges."""
+        for name in fields:
+            self.swap(name)
+        for name in states:
+            self._exchange(f"edges:{name}", f"kept:{name}")
+
+    def _exchange(self, now: str, new: str) -> None:
         self.buffers[now], self.buffers[new] = self.buffers[new], self.buffers[now]
         self._put(now, self.buffers[now].pointer)
         self._put(new, self.buffers[new].pointer)

@@ -66,6 +66,10 @@ class DiskPages:
             self._sides[kind] = DiskSide(self, kind)
         return self._sides[kind]
 
+    def forget(self) -> None:
+        """Forget the offsets of all directions, so that their memory becomes free."""
+        self._sides.clear()
+
     def nbytes(self, kind: str, page: int) -> int:
         """Return the size of a page in bytes."""
         return self.stored.nbytes(kind, page)

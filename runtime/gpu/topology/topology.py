@@ -67,6 +67,7 @@ class Topology:
         readable: whether kernels can read every page through its row at all times.
         link: cost of moving edges.
         traffic: bytes and pages moved so far.
+        moved_offsets: if offsets move, the address for vertex 0 in the window; the caller sets it.
 
     Raises:
         OutOfMemory: there is no memory for two pages in addition to the tables.
@@ -89,7 +90,7 @@ class Topology:
         self.parts = self.layout.cut.parts()
         self.resident = self.layout.resident
         self._parts = Resident(device) if resident is None else resident
-        self._alone, self._moving = resident is None, moving
+        self._alone, self._moving, self.moved_offsets = resident is None, moving, 0
         self._what = f"the {self.kind}-neighbours of {self.n:,} vertices"
         self._buffers: list[Buffer] = []
         self._addresses: dict[str, int] = {}  # of page-locked arrays
@@ -143,7 +144,8 @@ class Topology:
     def table_at(self, name: str) -> int:
         """Return the device address of a table."""
         layout = self.layout
-        return self._tables_at + layout.tables[name] if name in layout.tables else self._own_at + layout.own[name]
+        own = self.moved_offsets if name == "offsets" and self._moving else self._own_at + layout.own.get(name, 0)
+        return self._tables_at + layout.tables[name] if name in layout.tables else own
 
     # ------------------------------------------------------------------------------ opening
     def _open(self, uses: Mapping[str, Use], streams: int) -> None:
@@ -195,15 +197,13 @@ class Topology:
         made, copied = self._edges.copy()
         self.traffic.copied += copied
         for name, table in self._tables.items():
-            if f"places:{name}" in made:
-                for part in self.parts:
-                    self._make_places(table, part, self._edges.at[f"places:{name}"], None)
+            for part in self.parts if f"places:{name}" in made else ():
+                self._make_places(table, part, self._edges.at[f"places:{name}"], None)
         self._edges.filled()
 
     def _make_places(self, table: Table, part: Part, places: int, stream: Stream | None) -> None:
         """Compute the index of each edge's cell in its shard for a page; `places` is the address for edge 0."""
-        count = int(table.shards[part.page])
-        if count:
+        if count := int(table.shards[part.page]):
             args = (self.offsets, table.bounds(part.page), places % (1 << 64), 0, count)
             self._prepare("places", count, args, stream)
 
@@ -389,9 +389,9 @@ class Topology:
         """Free all memory after the queued work has ended. A second call does nothing."""
         if self._addresses:
             self.device.drain()
-            for source in [self._arrays[key].source for key in self._addresses]:
-                if source is not None:
-                    self.device.unregister(source)
+            sources = (self._arrays[key].source for key in self._addresses)
+            for source in [source for source in sources if source is not None]:
+                self.device.unregister(source)
             self._addresses.clear()
         for buffer in self._buffers:
             self.device.free(buffer)

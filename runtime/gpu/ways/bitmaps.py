@@ -8,7 +8,7 @@ only the pages of its frontier. `PushLoop` reads the same pages, but needs three
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from vlang.types import OPPOSITE
 if TYPE_CHECKING:
     from vlang.runtime.gpu.gpu_machine import GpuMachine
 
-__all__ = ["BitmapLoop", "BitmapWay", "bitmap_kernels"]
+__all__ = ["BitmapLoop", "BitmapWay", "bitmap_kernels", "part_size"]
 
 _PARTS = 16  # parts of the vertices; a queue for one part takes about 1/16 of the memory of a queue for all vertices
 _BLOCKS = 8  # blocks per multiprocessor
@@ -82,14 +82,14 @@ def bitmap_kernels(stage: StageSpec) -> list[Key]:
     return [*found, ("send_part", gpu.struct, ())] if "messages" in stage.kernels else found
 
 
-def _part(n: int) -> int:
+def part_size(n: int) -> int:
     """Return the number of vertices of a part, a multiple of 32."""
     return 32 * max(1, -(-n // (32 * _PARTS)))
 
 
 def _room(n: int, edges: int) -> int:
-    """Return the capacity of the queue in entries, which suffices for any `_part(n)` vertices."""
-    return _part(n) + edges // CHUNK
+    """Return the capacity of the queue in entries, which suffices for any `part_size(n)` vertices."""
+    return part_size(n) + edges // CHUNK
 
 
 def _sizes(n: int, edges: int) -> dict[str, int]:
@@ -108,6 +108,9 @@ class BitmapLoop(CountedLoop):
     The host runs one superstep at a time, without priorities and without early exit. A superstep is a full pass if a
     full pass is cheaper and records which vertices it changes.
 
+    Attributes:
+        counts_edges: whether kernels count the edges of frontiers; full passes require this count.
+
     Args:
         machine: the machine of the run.
         stage: the pass; it pushes directly to the field.
@@ -117,19 +120,21 @@ class BitmapLoop(CountedLoop):
         OutOfMemory: there is no memory for the bitmaps and the queue.
     """
 
+    counts_edges: ClassVar[bool] = True
+
     def __init__(self, machine: SparseMachine, stage: StageSpec, costs: Costs) -> None:
         assert stage.gpu is not None
         assert stage.domain is not None
         self._machine, self._stage, self._struct = machine, stage, stage.gpu.struct
         self._kind = OPPOSITE[stage.domain]
         self._out = out = machine.sparse_topology(self._kind, stage)
-        returns = stage.notify is not None and not is_uniform(stage)
+        returns = stage.notify is not None and not is_uniform(stage) and self.counts_edges
         self._full_from = out.edges * costs.full // costs.push + 1 if returns else NEVER  # edges of a frontier
         n = machine.n
         self._arena = Arena(machine.device, _sizes(n, out.edges), f"the bitmaps of {n:,} vertices")
         self._control = Control(machine.device, self._arena["control"], 1)
-        words = {"vertices": n, "rows": out.rows, "pages": out.pages, "offsets": out.offsets, "edges": out.edges,
-                 "records": self._control.records}
+        words = {"vertices": n, "rows": out.rows, "pages": out.pages, "offsets": out.offsets,
+                 "edges": out.edges if self.counts_edges else 0, "records": self._control.records}
         words |= {name: self._arena[name] for name in ("bits[0]", "bits[1]", "control")}
         machine.device.upload(self._arena["table"], table_words(words))
         self._blocks = _BLOCKS * machine.device.info.multiprocessors
@@ -175,22 +180,34 @@ class BitmapLoop(CountedLoop):
         vertices.
         """
         n = self._machine.n
-        size = n if active + edges // CHUNK <= _room(n, self._out.edges) else _part(n)
+        size = n if active + edges // CHUNK <= _room(n, self._out.edges) else part_size(n)
         return ((first, min(first + size, n)) for first in range(0, n, size))
 
     def _push(self, active: int, edges: int) -> Done:
         """Push from a frontier of `active` vertices, which have `edges` edges."""
-        machine, arena = self._machine, self._arena
-        queue, entries = arena["queue"], arena["entries"]
         for first, end in self._parts(active, edges):
-            arena.fill("entries")
-            self._launch("queue_bits", "", (), (arena["table"], first, end, queue, entries))
-            if "messages" in self._stage.kernels:
-                self._launch("send_part", self._struct, (), (machine.frame, queue, entries))
-            self._push_queue()
-        machine.launch("end_superstep", "", (), 1, (arena["table"],), threads=32)
-        (active, changed, edges, _), = self._control.fetch().tolist()
+            self._push_part(first, end)
+        return self._ended(edges)
+
+    def _push_part(self, first: int, end: int) -> None:
+        """Push from the vertices `first` to `end` - 1 of the frontier; `first` is a multiple of 32, and `end` is a
+        multiple of 32 or the number of vertices.
+        """
+        arena = self._arena
+        queue, entries = arena["queue"], arena["entries"]
+        arena.fill("entries")
+        self._launch("queue_bits", "", (), (arena["table"], first, end, queue, entries))
+        if "messages" in self._stage.kernels:
+            self._launch("send_part", self._struct, (), (self._machine.frame, queue, entries))
+        self._push_queue()
+
+    def _ended(self, edges: int) -> Done:
+        """End a superstep. `edges` is the number of edges of its frontier, unless kernels count these edges."""
+        machine = self._machine
+        machine.launch("end_superstep", "", (), 1, (self._arena["table"],), threads=32)
+        (active, changed, counted, _), = self._control.fetch().tolist()
         self._stats = Stats(changed, active)
+        edges = counted if self.counts_edges else edges
         if self._out.reading == "rows":
             machine.read_in_place(self._kind, self._stage, edges)
         return Done(active, MODES[0], edges)

@@ -13,6 +13,7 @@ from vlang.runtime.gpu.topology.footprint import Use
 from vlang.runtime.gpu.ways.way import NOTIFY, pushed_use
 from vlang.runtime.gpu.ways.ways import candidates
 from vlang.runtime.plan.plan import StageSpec
+from vlang.types import OPPOSITE
 
 if TYPE_CHECKING:
     from vlang.runtime.gpu.gpu_machine import GpuMachine
@@ -30,8 +31,9 @@ def use_name(kind: str, stage: StageSpec | None) -> str:
 def uses_of(machine: GpuMachine) -> dict[str, dict[str, Use]]:
     """Return the `Use` of every pass, by adjacency direction and name."""
     uses: dict[str, dict[str, Use]] = {}
+    pushed = _pushed(machine) if machine.windowed else set()
     for stage in machine.plan.stages:
-        if stage.side is None or stage.gpu is None:
+        if stage.side is None or stage.gpu is None or stage.name in pushed:
             continue
         uses.setdefault(stage.side, {})[stage.name] = Use(stage.columns, _sharding(machine, stage))
     for loop in machine.plan.loops:
@@ -39,6 +41,16 @@ def uses_of(machine: GpuMachine) -> dict[str, dict[str, Use]]:
             for kind, name, use in way.uses(loop):
                 uses.setdefault(kind, {})[name] = use
     return uses
+
+
+def _pushed(machine: GpuMachine) -> set[str]:
+    """Return the names of the passes that surely push, and along other edges than those along which they gather."""
+    found = set[str]()
+    for loop in machine.plan.loops:
+        way = next(candidates(machine.ways, loop, machine.graph, machine.options))
+        if way.sure and not way.pulls(loop, machine.options):
+            found |= {stage.name for stage in loop.stages if OPPOSITE[stage.domain or "in"] != stage.domain}
+    return found
 
 
 def _sharding(machine: GpuMachine, stage: StageSpec) -> Sharding | None:

@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.records import dataclass
+from vlang.runtime.gpu.device.arena import rounded
 from vlang.runtime.gpu.device.device import Buffer, Device, Event, Stream
 from vlang.runtime.gpu.windows.window import Moves, Window
 from vlang.runtime.gpu.windows.windowed_state import WindowedState
 from vlang.runtime.plan.plan import FIRST_SLOT
 
-__all__ = ["OFFSETS", "Mover", "Run"]
+__all__ = ["OFFSETS", "Mover", "Run", "offsets_bytes", "offsets_in"]
 
 OFFSETS = 8
 """The bytes of the offset of a vertex, which moves with its window."""
@@ -53,12 +54,17 @@ class Mover:
         device: the device.
         state: the state of the run, with the arrays in host memory.
         set_words: launches the kernel `set_words` with an address, a count, and pairs of index and value.
+
+    Attributes:
+        size: the bytes of a window buffer.
+        aliases: the slots that refer to the array of another slot.
+        copied: the bytes that windows have copied so far.
     """
 
     def __init__(self, device: Device, state: WindowedState, set_words: Callable[..., None]) -> None:
         self._device, self._state, self._set_words = device, state, set_words
         self._rooms: list[_Room] = []
-        self._size = 0
+        self.size = 0
         self._up: Stream | None = None
         self._down: Stream | None = None
         self.aliases: dict[str, str] = {}
@@ -73,13 +79,13 @@ class Mover:
             offsets: whether the offsets move, too.
         """
         each = [[self._state.row_bytes(slot) for slot in one.read] for one in moves]
-        more = _padded(OFFSETS * (vertices + 1 + _BEFORE)) if offsets else 0
+        more = offsets_bytes(vertices) if offsets else 0
         return more + max((sum(_padded(size * vertices) for size in sizes) for sizes in each), default=0)
 
     def open(self, size: int) -> None:
         """Allocate the buffers, of `size` bytes each. Raises OutOfMemory."""
-        self._size = size
-        words = 8 * (FIRST_SLOT + len(self._state.plan.slots))
+        self.size = size
+        words = self._words
         for _ in range(2):
             memory = self._device.allocate(max(16, size), "windows of vertex arrays")
             try:
@@ -89,6 +95,15 @@ class Mover:
                 raise
         if self._up is None:
             self._up, self._down = self._device.stream(), self._device.stream()
+
+    def bytes_to_open(self, size: int) -> int:
+        """Return the bytes that `open` allocates."""
+        return 2 * (rounded(size) + rounded(self._words))
+
+    @property
+    def _words(self) -> int:
+        """The bytes of the frame of a window."""
+        return 8 * (FIRST_SLOT + len(self._state.plan.slots))
 
     @property
     def memory(self) -> int:
@@ -151,7 +166,7 @@ class Mover:
             if slot in moves.written and all(rows is not array for rows, _ in room.back):
                 room.back.append((array, where[id(array)]))
             places[slot] = (where[id(array)] - window.low * state.row_bytes(slot)) % (1 << 64)
-        assert at - room.memory.pointer <= self._size
+        assert at - room.memory.pointer <= self.size
         return places, first
 
     def _aim(self, frame: int, places: Mapping[str, int]) -> None:
@@ -192,6 +207,16 @@ class Mover:
             self._device.free(room.memory)
             self._device.free(room.frame)
         self._rooms.clear()
+
+
+def offsets_bytes(vertices: int) -> int:
+    """Return the bytes of a buffer for the offsets of a window with a number of vertices."""
+    return _padded(OFFSETS * (vertices + 1 + _BEFORE))
+
+
+def offsets_in(size: int) -> int:
+    """Return the number of vertices, a multiple of 32, whose offsets fit into a buffer of `size` bytes."""
+    return (size // _ALIGNED * _ALIGNED // OFFSETS - 1 - _BEFORE) // 32 * 32
 
 
 def _padded(size: int) -> int:

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
 from vlang.options import Options
 from vlang.records import dataclass
+from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.gpu.device.device import Device
 from vlang.runtime.gpu.gpu_machine import GpuMachine
 from vlang.runtime.gpu.kernels.entries import shared_bytes
@@ -24,6 +26,7 @@ from vlang.runtime.gpu.ways.gpu_superstep import FullWay
 from vlang.runtime.gpu.ways.way import Way
 from vlang.runtime.gpu.windows.window import Moves, Window, moves_of
 from vlang.runtime.gpu.windows.windowed_passes import WindowedPasses
+from vlang.runtime.gpu.windows.windowed_push import WindowedPushWay
 from vlang.runtime.gpu.windows.windowed_state import WindowedState
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import BLOCK, Plan, ScalarSpec, StageSpec
@@ -58,7 +61,7 @@ class WindowedMachine(GpuMachine):
     """
 
     folding = ("fold", "scalar")  # two kernels: partial results of all windows are merged at the end
-    known_ways: Sequence[Way] = (FullWay(),)
+    known_ways: Sequence[Way] = (WindowedPushWay(), FullWay())
     windowed: ClassVar[bool] = True
     runs_ahead: ClassVar[bool] = False
 
@@ -66,7 +69,7 @@ class WindowedMachine(GpuMachine):
                  room: Windows | None) -> None:
         self._room = room
         self._window: tuple[Window, int] | None = None
-        options = replace(options, mode="pull", page_size=options.page_size or _PAGE)
+        options = replace(options, page_size=options.page_size or _PAGE)
         super().__init__(device, plan, graph, options, disk)
 
     def new_state(self) -> WindowedState:
@@ -84,7 +87,8 @@ class WindowedMachine(GpuMachine):
         return self._state
 
     @property
-    def _passes(self) -> WindowedPasses:
+    def window_passes(self) -> WindowedPasses:
+        """The full passes of the run, and its windows."""
         assert isinstance(self.passes, WindowedPasses)
         return self.passes
 
@@ -119,13 +123,13 @@ class WindowedMachine(GpuMachine):
 
     def _over(self, moves: Moves, launch: Callable[[], None]) -> None:
         """Call `launch` in each window of vertices."""
-        assert self._passes.mover is not None
+        assert self.window_passes.mover is not None
 
         def run(window: Window, frame: int, _offsets: int) -> None:
             with self.in_window(window, frame):
                 launch()
 
-        self._passes.mover.over(self._passes.vertices, moves, self.frame, run)
+        self.window_passes.mover.over(self.window_passes.vertices, moves, self.frame, run)
 
     def over_vertices(self, template: str, stage: StageSpec) -> None:
         """Launch a kernel over all vertices, window by window."""
@@ -135,7 +139,7 @@ class WindowedMachine(GpuMachine):
     def evaluate(self, spec: ScalarSpec) -> None:
         """Compute and store a graph-level value; reductions over vertices run window by window."""
         if spec.fold is not None and self.n:
-            self._over(self._passes.fold_moves(spec), lambda: self._fold(spec))
+            self._over(self.window_passes.fold_moves(spec), lambda: self._fold(spec))
         self.merge(spec)
 
     def _fold(self, spec: ScalarSpec) -> None:
@@ -145,7 +149,7 @@ class WindowedMachine(GpuMachine):
 
     def in_place(self, stage: StageSpec, on: bool) -> None:
         """See `GpuMachine.in_place`."""
-        state, mover = self.windowed_state, self._passes.mover
+        state, mover = self.windowed_state, self.window_passes.mover
         assert mover is not None
         here = tuple(name for name in stage.swaps if f"field:{name}" in state.hosted)
         for name in here:
@@ -160,7 +164,8 @@ class WindowedMachine(GpuMachine):
         if slot in self.windowed_state.moving:
             self.windowed_state.host(slot, dtype, values())
         else:
-            super()._table(slot, dtype, length, values)
+            self.windowed_state.place(length * DTYPES[dtype].itemsize,
+                                      partial(super()._table, slot, dtype, length, values))
 
     def give(self, field: str, array: NDArray[Any]) -> None:
         """Store the values of a vertex field, array[n]."""
@@ -231,5 +236,5 @@ class WindowedMachine(GpuMachine):
     # ---------------------------------------------------------------------------- end
     def moved(self) -> Moved:
         """Return the counts of the edges that the run has moved so far; the bytes copied include copies of windows."""
-        found, mover = super().moved(), self._passes.mover
+        found, mover = super().moved(), self.window_passes.mover
         return found if mover is None else found._replace(bytes_copied=found.bytes_copied + mover.copied)

@@ -9,15 +9,21 @@ from typing import TYPE_CHECKING, cast
 from vlang.errors import OutOfMemory
 from vlang.records import dataclass
 from vlang.runtime.engine.state import DTYPES
-from vlang.runtime.gpu.device.arena import GRAIN, in_bytes
+from vlang.runtime.gpu.device.arena import in_bytes, rounded
+from vlang.runtime.gpu.kernels.choose_kernel import Choice
+from vlang.runtime.gpu.passes.gpu_frontier import Arena
+from vlang.runtime.gpu.passes.gpu_scratch import least_scratch
 from vlang.runtime.gpu.topology.cut import Cut, long_rows
 from vlang.runtime.gpu.topology.footprint import share_memory
 from vlang.runtime.gpu.topology.transfers import Transfer
 from vlang.runtime.gpu.ways.full_passes import FullPasses
 from vlang.runtime.gpu.ways.page_uses import uses_of
-from vlang.runtime.gpu.windows.mover import Mover
+from vlang.runtime.gpu.ways.ways import attempts, candidates
+from vlang.runtime.gpu.windows.mover import Mover, offsets_bytes
 from vlang.runtime.gpu.windows.window import Moves, Window, moves_of, page_windows, vertex_windows
-from vlang.runtime.plan.plan import ROW_OFFSETS, ROW_WORDS, SLOT_LONGS, SLOT_SEGMENTS, ScalarSpec, StageSpec
+from vlang.runtime.gpu.windows.windowed_push import WindowedPushWay
+from vlang.runtime.plan.gpu_stage import GpuStage
+from vlang.runtime.plan.plan import BLOCK, ROW_OFFSETS, ROW_WORDS, SLOT_LONGS, SLOT_SEGMENTS, ScalarSpec, StageSpec
 
 if TYPE_CHECKING:
     from vlang.runtime.gpu.windows.windowed_machine import WindowedMachine
@@ -41,6 +47,11 @@ class WindowedPasses(FullPasses):
     _pages: dict[str, Sequence[Window]] = field(default_factory=dict)
 
     @property
+    def _mover(self) -> Mover:
+        assert self.mover is not None
+        return self.mover
+
+    @property
     def windowed(self) -> WindowedMachine:
         """The machine of the run."""
         return cast("WindowedMachine", self.machine)  # the only machine that makes such passes
@@ -48,43 +59,65 @@ class WindowedPasses(FullPasses):
     def open(self) -> None:
         """Create the window buffers, and the topology in the remaining memory.
 
-        Raises OutOfMemory. The message says how much memory is needed with the smallest windows.
+        If memory is short, execution ways that need additional memory are not used. Raises OutOfMemory. The message
+        says how much memory is needed with the smallest windows.
         """
-        machine, device = self.windowed, self.machine.device
-        self.mover = Mover(device, machine.windowed_state, machine.set_words)
-        short: OutOfMemory | None = None
-        size = 0
-        for share in (*_SHARES, None):
-            free = device.budget() - device.allocated()
-            size = self._cut(0 if share is None else self._vertices(free // share // 2, True))
-            if share is not None and 2 * size > free // 2:
-                continue
-            if device.allocated() + 2 * size > device.budget():
-                break
+        machine = self.windowed
+        self.mover = Mover(machine.device, machine.windowed_state, machine.set_words)
+        refused: list[OutOfMemory] = []
+        for ways in attempts(machine.known_ways, machine.plan.loops, machine.graph, machine.options):
+            machine.ways = ways
             try:
-                self.mover.open(size)
-                self.moving = 0 if self._whole_rows() else self.mover.memory
-                super().open()
+                self._open_windows()
+                self._load()
                 return
             except OutOfMemory as error:
-                short = error
-                self.mover.close()
-        raise short or self._refusal(size)
+                refused.append(error)
+                self.close()
+        raise min(refused, key=lambda error: error.least)
+
+    def _open_windows(self) -> None:
+        """Open the run with the largest windows that leave room for pages. Raises OutOfMemory."""
+        device, mover, size = self.machine.device, self._mover, 0
+        for share in (*_SHARES, None):
+            free = max(0, device.budget() - device.allocated() - self.windowed.windowed_state.lacking)
+            size = self._cut(0 if share is None else self._vertices(free // share // 2, True))
+            if 2 * size > (free if share is None else free // 2):
+                continue
+            try:
+                mover.open(size)
+                self.moving = 0 if self._whole_rows() else mover.memory
+                self._open()
+                return
+            except OutOfMemory:
+                self.close()
+        raise self._refusal(size)
 
     def _refusal(self, size: int) -> OutOfMemory:
-        """Return the error for a budget that is too small for two buffers of `size` bytes."""
+        """Return the error for a budget that is too small for two buffers of `size` bytes.
+
+        The error names the sum of everything that a run with these buffers allocates.
+        """
         machine, uses = self.machine, uses_of(self.machine)
         sides = {kind: machine.side(kind) for kind in uses}
-        taken = machine.device.allocated() + 2 * size + GRAIN
+        taken = machine.device.allocated() + self.windowed.windowed_state.lacking + self._mover.bytes_to_open(size)
         for spec in machine.plan.arrays:
             kind = spec.length.partition(":")[2]
             if spec.length.startswith("segments:") and kind in sides:
-                taken += len(long_rows(sides[kind]).segments) * spec.width * DTYPES[spec.dtype].itemsize + GRAIN
-        try:
-            share_memory(sides, uses, 0, machine.options.page_size, taken, moving=not self._whole_rows())
-        except OutOfMemory as error:
-            return error
+                taken += rounded(len(long_rows(sides[kind]).segments) * spec.width * DTYPES[spec.dtype].itemsize)
+        taken += least_scratch(machine.device, machine.plan.stages, sides)
+        taken += sum(rounded(Arena.bytes(sizes)) for way, loop in self._taken()
+                     for sizes in way.sizes(loop, machine.n, sides))
+        for free in (max(0, machine.device.budget() - taken), 0):
+            try:
+                share_memory(sides, uses, free, machine.options.page_size, taken, moving=not self._whole_rows())
+            except OutOfMemory as error:
+                return error
         raise AssertionError("edges fit into no memory")
+
+    def _stage_choices(self, stage: StageSpec, gpu: GpuStage) -> list[Choice]:
+        pulled = stage.name in uses_of(self.machine).get(stage.domain or "in", {})
+        return super()._stage_choices(stage, gpu) if pulled else []
 
     def _whole_rows(self) -> bool:
         """Return whether the offsets stay on the device, because kernels over whole rows read them at any vertex."""
@@ -114,12 +147,11 @@ class WindowedPasses(FullPasses):
         """Choose windows of at most `size` vertices, if blocks and pages permit; returns the bytes of a buffer."""
         machine, mover = self.machine, self.mover
         assert mover is not None
-        sides = {stage.side for stage in machine.plan.stages if stage.side is not None}
         edges = max(1, (machine.options.page_size or 0) // 4)
         self._pages = {kind: page_windows(side, Cut.of(side, edges), size)
-                       for kind, side in ((kind, machine.side(kind)) for kind in sorted(sides))}
+                       for kind, side in ((kind, machine.side(kind)) for kind in sorted(uses_of(machine)))}
         most = max((one.high - one.low for windows in self._pages.values() for one in windows), default=0)
-        buffer = mover.bytes_for(self._moves(True), most, not self._whole_rows())
+        buffer = max(mover.bytes_for(self._moves(True), most, not self._whole_rows()), offsets_bytes(BLOCK))
         self.vertices = list(vertex_windows(machine.n, max(size, self._vertices(buffer, False))))
         over = max((one.high - one.low for one in self.vertices), default=0)
         return max(buffer, mover.bytes_for(self._moves(False), over, False))
@@ -150,12 +182,15 @@ class WindowedPasses(FullPasses):
 
     def notes(self) -> tuple[str, ...]:
         """See `FullPasses.notes`; also says which arrays move."""
-        state = self.windowed.windowed_state
+        state, machine = self.windowed.windowed_state, self.machine
         moved = sum(array.nbytes for array in state.hosted.values())
         where = "host memory" if state.room is None else "a file beside the page file"
         windows = max(map(len, (self.vertices, *self._pages.values())))
+        lines = [f"the loop in line {loop.line}" for loop in machine.plan.loops
+                 if next(candidates(machine.ways, loop, machine.graph, machine.options)).name == WindowedPushWay.name]
+        how = f"{' and '.join(lines)} pushes" if lines else "every pass is full"
         return (f"GPU memory is short: {in_bytes(moved)} of vertex arrays are in {where}, and move to the GPU with the "
-                f"pages, in {windows} windows; every pass is full", *super().notes())
+                f"pages, in {windows} windows; {how}", *self.pages.notes())
 
     def close(self) -> None:
         """Free the topology and the window buffers of the run."""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from vlang.errors import OutOfMemory
 from vlang.runtime.engine.state import DTYPES, in_order
+from vlang.runtime.gpu.device.arena import rounded
 from vlang.runtime.gpu.device.device import Device
 from vlang.runtime.gpu.passes.gpu_state import GpuState
 from vlang.runtime.plan.plan import Plan
@@ -34,6 +38,8 @@ class WindowedState(GpuState):
 
     Attributes:
         hosted: the arrays in host memory by slot.
+        lacking: the bytes of device memory that the other arrays take if device memory is too small for these arrays,
+            otherwise 0. They are then not allocated, so that the error can say how much memory a run needs.
     """
 
     def __init__(self, device: Device, plan: Plan, n: int, blocks: int, set_words: Callable[..., None],
@@ -41,18 +47,30 @@ class WindowedState(GpuState):
         self.moving = in_order(plan)
         self.room = room
         self.hosted: dict[str, NDArray[Any]] = {}
+        self.lacking = 0
         super().__init__(device, plan, n, blocks, set_words)
 
     def add(self, slot: str, dtype: str, length: int, width: int = 1) -> None:
         """Add a zeroed array in a slot, on the device or in host memory."""
         if slot not in self.moving:
-            super().add(slot, dtype, length, width)
+            self.place(length * width * DTYPES[dtype].itemsize, partial(super().add, slot, dtype, length, width))
             return
         try:
             array = self._zeros(length * width, DTYPES[dtype])
         except MemoryError as error:
             raise named(error, f"the fields of {self.plan.name} for {self.n:,} vertices") from None
         self.host(slot, dtype, array, width)
+
+    def place(self, nbytes: int, allocate: Callable[[], None]) -> None:
+        """Allocate an array of `nbytes` bytes on the device, or add its size to `lacking` if there is no memory."""
+        if not self.lacking:
+            with suppress(OutOfMemory):
+                allocate()
+                return
+        self.lacking += rounded(nbytes)
+
+    def _refuse(self, need: int, free: int) -> None:
+        """Raise nothing, because the error must also count other arrays."""
 
     def host(self, slot: str, dtype: str, array: NDArray[Any], width: int = 1) -> None:
         """Let a slot refer to an array in host memory.

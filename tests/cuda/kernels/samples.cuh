@@ -14,7 +14,8 @@ struct Shared {  // common members of most samples
   struct Masks {
     bool a0;
   };
-  static constexpr bool READS_SELF = false, EARLY = false, FRONTIER = false, ATOMIC = true;
+  static constexpr bool READS_SELF = false, EARLY = false, FRONTIER = false, ATOMIC = true,
+                        STORES = false;
   static __device__ __forceinline__ Env bind(const u64* frame) {
     return Env{pointer<const f32>(frame, 8), pointer<const i32>(frame, 9), pointer<const u8>(frame, 10),
                frame[11], frame[12], frame[13], frame[14]};

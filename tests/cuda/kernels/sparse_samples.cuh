@@ -6,7 +6,7 @@ struct Pushed {  // common members of the samples
     Column<f32> weight;
   };
   struct Masks {};
-  static constexpr bool READS_SELF = false, EARLY = false, ATOMIC = false;
+  static constexpr bool READS_SELF = false, EARLY = false, ATOMIC = false, STORES = false;
   static __device__ __forceinline__ Columns bind_columns(const u64* row, bool streams = false) {
     return Columns{{pointer<const f32>(row, ROW_COLUMNS), streams}};
   }

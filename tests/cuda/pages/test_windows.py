@@ -96,6 +96,42 @@ def test_every_size_of_windows(name: str) -> None:
         run(name, few - 10_000)
 
 
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_named_memory_suffices(name: str) -> None:
+    """The error names the same memory for every smaller budget, even if the arrays that stay on the GPU do not fit. A
+    run with this memory succeeds, and a run with 10 % less memory is refused.
+
+    Arrays that are not allocated count in units of 512 bytes, but the emulated GPU allocates single bytes.
+    """
+    few = least(name)
+    for memory in (8_000, 30_000, few * 9 // 10):
+        with pytest.raises(OutOfMemory) as refused:
+            run(name, memory)
+        assert few <= named(refused.value) < 1.01 * few, memory
+    found, _ = run(name, named(refused.value))
+    assert found.notes[0].startswith(SHORT)
+
+
+def test_a_search_reads_the_pages_of_its_frontier(tmp_path: Path) -> None:
+    """A search along a long graph reads few pages in each superstep, although offsets move in windows."""
+    graph, path, gpu_memory = Graph.read("grid:1500x8"), tmp_path / "long.vg", 265_000
+    save(graph, path, page_bytes=1 << 13)
+    options: dict[str, Any] = {"source": 0, "max_rounds": 120}
+    want = program("bfs")(graph, **options)
+    disk = Graph.open(path)
+    assert disk.stored is not None
+    one = sum(disk.stored.nbytes("in", page) for page in range(disk.stored.cuts("in").count))
+    with emulated("bfs") as devices:
+        found = program("bfs")(disk, device="emulated", memory="700K", gpu_memory=gpu_memory, **options)
+    assert devices[0].most <= gpu_memory
+    assert "the loop in line 10 pushes" in found.notes[0]
+    assert found.rounds == want.rounds == 120
+    assert same_bits(np.asarray(found["depth"]), np.asarray(want["depth"]))
+    assert [(row.active, row.edges) for row in found.history] == [(row.active, row.edges) for row in want.history]
+    print(found.read_bytes, one, found.notes[0])
+    assert 0 < found.read_bytes < 2 * one, "full passes would read 120 times"
+
+
 def test_windows_end_between_rows() -> None:
     """Windows cover all pages and vertices in order, and the pages of a row are in one window."""
     side = to_graph(GRAPH).adjacency("in")
@@ -167,12 +203,19 @@ def test_a_state_file(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_tables_of_other_ways_do_not_fit(path: Path) -> None:
-    """If host memory is too small for the tables of both directions, a search runs by full passes."""
+    """If host memory is too small for the tables of both directions, a search pushes in windows. If GPU memory is too
+    small for the frontier, it runs by full passes.
+    """
     texts = {}
-    for memory in ("3M", "1100K"):
+    for memory, gpu_memory in (("3M", 1 << 20), ("1100K", 1 << 20), ("1100K", 540_000)):
         with emulated("bfs"):
-            found = program("bfs")(Graph.open(path), device="emulated", memory=memory, source=0, gpu_memory=1 << 20)
-        texts[memory] = found.placement
+            found = program("bfs")(Graph.open(path), device="emulated", memory=memory, source=0, gpu_memory=gpu_memory)
+        texts[memory, gpu_memory] = found.placement, found.notes, {row.mode for row in found.history}
         assert_equal(found, program("bfs")(Graph.read(path), source=0), memory)
-    assert "full passes" not in texts["3M"]
-    assert "all loops run by full passes, because the tables of more edges do not fit" in texts["1100K"]
+    (first, *_), (second, notes, modes), (_, full_notes, full_modes) = texts.values()
+    assert "because the tables" not in first
+    assert "searches push in windows of the vertices, because the tables of more edges do not fit" in second
+    assert "the loop in line 10 pushes" in notes[0]
+    assert modes == {"push"}
+    assert "every pass is full" in full_notes[0]
+    assert full_modes == {"pull"}

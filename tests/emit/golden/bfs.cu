@@ -47,6 +47,7 @@ struct s1 {
   static constexpr bool EARLY = false;
   static constexpr bool FRONTIER = true;
   static constexpr bool ATOMIC = true;
+  static constexpr bool STORES = false;
   static constexpr u32 CELL_BYTES = 4;
   static constexpr int PUSH = 1;
   struct Masks {};

@@ -11,6 +11,7 @@ struct r0 {
   static constexpr bool EARLY = false;
   static constexpr bool FRONTIER = false;
   static constexpr bool ATOMIC = true;
+  static constexpr bool STORES = false;
   static constexpr u32 CELL_BYTES = 4;
   static constexpr int PUSH = 0;
   struct Masks {};
@@ -167,6 +168,7 @@ struct s1 {
   static constexpr bool EARLY = false;
   static constexpr bool FRONTIER = false;
   static constexpr bool ATOMIC = true;
+  static constexpr bool STORES = false;
   static constexpr u32 CELL_BYTES = 8;
   static constexpr int PUSH = 2;
   struct Masks {};

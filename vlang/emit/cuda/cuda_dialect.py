@@ -216,6 +216,9 @@ class CudaDialect(Dialect):
     def column(self, number: int, name: str) -> str:
         return f"columns.{edge_name(name)}"
 
+    def edge_place(self, edge: str, columns: int) -> str:
+        return edge  # edges are numbered in the whole adjacency
+
     # ------------------------------------------------------------------------- functions
     def define(self, function: Function) -> str:
         """Code of a generated function as a static member."""

@@ -82,7 +82,7 @@ class StageStruct:
         """The constants that select code in the kernel templates."""
         switches = {
             "READS_SELF": self._reads_self(), "EARLY": self.early.decided, "FRONTIER": self.early.kind == "frontier",
-            "ATOMIC": bool(self.cells),
+            "ATOMIC": bool(self.cells), "STORES": bool(self.writer.stores),
         }
         lines = [f"static constexpr bool {name} = {self.d.true if value else self.d.false};\n"
                  for name, value in switches.items()]

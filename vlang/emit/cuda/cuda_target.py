@@ -11,7 +11,6 @@ from vlang.emit.shared.scalars import ScalarText
 from vlang.emit.shared.stage import StageWriter
 from vlang.emit.shared.target import Module, StageText
 from vlang.emit.shared.values.dialect import Function
-from vlang.emit.shared.values.formulas import Unwritable
 from vlang.runtime.plan import plan as kernelset
 
 __all__ = ["GENERATED", "SKELETONS", "CudaTarget"]
@@ -39,8 +38,6 @@ class CudaTarget:
 
     def stage(self, writer: StageWriter) -> StageText:
         """The struct of a stage, and the properties that the engine uses."""
-        if writer.states:
-            raise Unwritable("on a GPU, an edge state", writer.stage.gathers[0].span)
         struct = StageStruct(writer, self.dialect)
         text = struct.text()
         roles = ["pull", "segments", "finish"] if writer.stage.domain else ["compute"]

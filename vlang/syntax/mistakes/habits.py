@@ -63,8 +63,6 @@ _ROWS = (
     row(r"repeat (\w+):", "`repeat` with a number needs `times`", "the number of supersteps:", r"repeat \1 times:"),
     row(r"until (.+):", "a loop begins with `repeat`", "`until` comes after it:", r"repeat until \1:"),
     row(r"until (.+)", "`until` stands beside `repeat`", "at the head of the loop: `repeat until c:`"),
-    row(r"gather \((NAME), (NAME)\) = (.+)", "a `gather` names one accumulator",
-         "its parts are `\\1_\\2[0]` and `\\1_\\2[1]`", r"gather \1_\2 = \3"),
     row(r"let (NAME), (NAME) = (.+), (.+)", "one `let` names one value, or the parts of a tuple",
          "a tuple has brackets:", r"let (\1, \2) = (\3, \4)"),
     row(r"(NAME): (int|float|bool|vertex|[iuf]\d+)( = .+)?", "a field is declared with `vertex`",

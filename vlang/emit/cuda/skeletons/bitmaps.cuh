@@ -3,7 +3,8 @@
 // A frontier has one bit per vertex. A superstep queues its frontier part by part, and pushes each part before it queues
 // the next one. The vertices found are only marked in the bitmap of the next superstep.
 
-// Counts the vertices that must push in the next superstep; `bits` is the bitmap of these vertices.
+// Counts the vertices that must push in the next superstep; `bits` is the bitmap of these vertices. Their edges are
+// counted if the offsets of all vertices are on the device.
 template <class S> struct NextBits {
   const Table& table;
   const typename S::Env& env;
@@ -12,7 +13,7 @@ template <class S> struct NextBits {
 
   __device__ __forceinline__ void flush(const Desk& desk, u32 filled) {
     tally.active += filled;
-    for (u32 i = lane_number(); i < filled; i += 32) {
+    for (u32 i = lane_number(); i < filled && table.edges; i += 32) {
       const u32 v = desk.staged[i];
       tally.edges += table.offsets[u64(v) + 1] - table.offsets[v];
     }
@@ -34,7 +35,7 @@ template <class S, int FROM> __device__ __forceinline__ void begin_bits(u64* fra
       bits[base >> 5] = word;
     }
     tally.active += __popc(word);
-    tally.edges += chosen ? table.offsets[v + 1] - table.offsets[v] : 0;
+    tally.edges += chosen && table.edges ? table.offsets[v + 1] - table.offsets[v] : 0;
   }
   add_tally(tally, own_board().sums, const_cast<Counts*>(control->counts) + control->step % 3);
 }

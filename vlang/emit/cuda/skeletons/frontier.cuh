@@ -56,7 +56,7 @@ struct Table {
   const u64* rows;  // pages of the edges along which active vertices push
   u64 pages;
   const u64* offsets;
-  u64 edges;
+  u64 edges;        // 0 if only the offsets of queued vertices are on the device
   const u64* pull_rows;  // pages of the edges along which vertices gather
   u64 pull_pages;
   const u64* pull_offsets;

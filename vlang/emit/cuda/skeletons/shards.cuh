@@ -100,7 +100,9 @@ __device__ __forceinline__ void stage(const typename S::Env& env, const typename
       if constexpr (S::READS_SELF) {
         v += row_of(Stage<S>::starts(), block.rows, at);
       }
-      found[j] = S::contribute(env, columns, v, senders[j], i64(block.begin + at));
+      if (!S::STORES || i + j * blockDim.x < block.edges) {
+        found[j] = S::contribute(env, columns, v, senders[j], i64(block.begin + at));
+      }
     }
     UNROLL
     for (u32 j = 0; j < STAGED_AT_ONCE; j++) {
@@ -278,7 +280,9 @@ __device__ __forceinline__ void join_edges(const typename S::Env& env, const typ
     UNROLL
     for (u32 j = 0; j < AT_ONCE; j++) {
       const u64 at = begin + (i + j * blockDim.x < count ? i + j * blockDim.x : count - 1);
-      items[j] = S::contribute(env, columns, shard.first + receivers[j], senders[j], i64(at));
+      if (!S::STORES || i + j * blockDim.x < count) {
+        items[j] = S::contribute(env, columns, shard.first + receivers[j], senders[j], i64(at));
+      }
     }
     UNROLL
     for (u32 j = 0; j < AT_ONCE; j++) {

@@ -1,0 +1,94 @@
+"""Comprehensions of Python: sets, reductions with two `for`s, and a `gather` whose value is unpacked."""
+
+from __future__ import annotations
+
+import re
+
+from vlang.syntax.mistakes.block import Block, Found
+
+__all__ = ["distinct", "two_fors", "unpacked"]
+
+_DOMAIN = r"\w+ ?(?:->|--) ?\w+"
+_HEAD = r"(?P<head>(?P<word>vertex|gather) (?P<name>\w+)(?:: (?P<type>\w+))? = )"
+_OUTER = {"sum": "sum", "count": "sum", "any": "any", "all": "all", "min": "min", "max": "max"}
+_TWO = re.compile(rf"{_HEAD}(?P<fold>{'|'.join(_OUTER)})\((?P<body>[^()]*(?:\([^()]*\)[^()]*)*?) "
+                  rf"for (?P<first>{_DOMAIN}) (?P<at>for) (?P<second>{_DOMAIN})\)(?P<rest>.*)")
+_COMMON = re.compile(rf"{_HEAD}(?P<fold>sum|count|any|all)\((?P<body>.+?) (?:for (?P<first>{_DOMAIN}) (?P<at>for) "
+                     r"(?P<second>\w+ in common\([^()]*\))|"
+                     rf"for (?P<second_>\w+ in common\([^()]*\)) (?P<at_>for) (?P<first_>{_DOMAIN}))\)(?P<rest>.*)")
+_SET = re.compile(rf"{_HEAD}(?:len|count)\((?P<at>{{|set\()(?P<body>[\w.]+) for (?P<first>{_DOMAIN})"
+                  rf"(?: for (?P<second>{_DOMAIN}))?(?:}}|\))\)")
+_UNPACKED = re.compile(r"gather (?P<at>\((?P<parts>\w+(?:, ?\w+)+)\)) = (?P<value>.+)")
+
+
+def _from(domain: str, vertex: str) -> tuple[str, str] | None:
+    """The other end of a domain at `vertex`, and the same domain at `self`; None if `vertex` is at neither end."""
+    left, arrow, right = re.split(r" ?(->|--) ?", domain)
+    if right == vertex and left != vertex:
+        return left, f"{left} {arrow} self"
+    return (right, f"self -> {right}" if arrow == "->" else f"{right} -- self") if left == vertex else None
+
+
+def two_fors(block: Block) -> Found | None:
+    """Recognise `sum(1 for u -- self for w in common(self, u))` and `sum(w.x for u -> self for w -> u)`."""
+    text = block.text(0)
+    common = _COMMON.fullmatch(text)
+    if common is not None:
+        first, second = common["first"] or common["first_"], common["second"] or common["second_"]
+        inner = f"{common['fold']}({common['body']} for {second})"
+        return Found("a reduction has one `for`", "the inner domain gets a reduction of its own:",
+                     (f"{common['head']}{_OUTER[common['fold']]}({inner} for {first}){common['rest']}",),
+                     f"for {first if common['first_'] else second}")
+    match = _TWO.fullmatch(text)
+    if match is None or not block.around.top or match["word"] != "vertex":
+        return None
+    first_, fold = _from(match["first"], "self"), match["fold"]
+    second_ = _from(match["second"], first_[0]) if first_ is not None else None
+    if first_ is None or second_ is None or re.search(rf"\b(?:self|{first_[0]})\b", match["body"]):
+        return None
+    near, u = block.around.fresh(f"{match['name']}_near"), first_[0]
+    return Found("a reduction has one `for`: two steps are two fields",
+                 "each vertex reduces over its own edges, and then over the values of its neighbours:",
+                 (f"vertex {near}: {match['type']} = {fold}({match['body']} for {second_[1]})",
+                  f"{match['head']}{_OUTER[fold]}({u}.{near} for {first_[1]}){match['rest']}"),
+                 f"for {match['second']}")
+
+
+def distinct(block: Block) -> Found | None:
+    """Recognise `len({u.label for u -- self})` and `len({w for u -- self for w -- u})`."""
+    match = _SET.fullmatch(block.text(0))
+    if match is None:
+        return None
+    around, first = block.around, _from(match["first"], "self")
+    if match["second"] is None:
+        key = around.fresh("each")
+        return Found("there are no sets: `by` groups neighbours by a value", "one contribution for each group:",
+                     (f"{match['head']}count(true for {match['first']} by {key} = {match['body']})",), match["at"])
+    second = _from(match["second"], first[0]) if first is not None else None
+    if first is None or second is None or match["body"] != second[0] or match["word"] != "vertex" or not around.top:
+        return None
+    s, near, two, u = around.fresh("s"), around.fresh("near"), around.fresh("two"), first[0]
+    return Found("there are no sets: a loop over `vertices` counts each vertex once",
+                 "one pass over the edges for each vertex (N passes):",
+                 (f"{match['head']}0", f"for {s} in vertices:",
+                  f"    vertex {near}: bool = any({second[0]} == {s} for {second[1]})",
+                  f"    gather {two} = any({u}.{near} for {first[1]})",
+                  f"    where {two}: apply {match['name']} += 1"), match["at"])
+
+
+def unpacked(block: Block) -> Found | None:
+    """Recognise `gather (r, s) = min((u.a, u.b) for u -- self)`, whose parts are read in the lines below."""
+    match = _UNPACKED.fullmatch(block.text(0))
+    if match is None:
+        return None
+    parts = re.split(", ?", match["parts"])
+    best, lines = block.around.fresh("_".join(parts)), block.found.lines
+    reads = re.compile(rf"(?<![.\w])(?:{'|'.join(parts)})(?!\w)")
+    below = [block.text(0).replace(match["at"], best, 1)]
+    indent, last = lines[block.place].indent, 0
+    while block.place + len(below) < len(lines) and lines[block.place + len(below)].indent == indent:
+        offset = len(below)
+        below.append(reads.sub(lambda read: f"{best}[{parts.index(read[0])}]", block.text(offset)))
+        last = offset if below[-1] != block.text(offset) else last
+    return Found("a `gather` names one value", "the parts of a tuple are read by their places:",
+                 tuple(below[: last + 1]), match["at"], last + 1)
