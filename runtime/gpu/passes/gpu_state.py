@@ -75,6 +75,11 @@ class GpuState:
         return self._frame.pointer
 
     @property
+    def frame_bytes(self) -> int:
+        """The size of the frame in bytes, with the counts after it."""
+        return self._mirror.nbytes
+
+    @property
     def stats(self) -> int:
         """The device address of the counts of a pass."""
         return self._frame.pointer + 8 * self._stats_at
@@ -246,6 +251,12 @@ class GpuState:
         """Return the 64 bits of every graph-level value, by name; waits until the queued kernels have ended."""
         self.refresh()
         return {name: int(self._mirror[self.plan.slots[f"scalar:{name}"]]) for name in self.plan.scalars}
+
+    def words_of(self, slots: Sequence[str]) -> tuple[int, ...]:
+        """Return the 64 bits in these slots of the frame; waits until the queued kernels have ended."""
+        if slots:
+            self.refresh()
+        return tuple(int(self._mirror[self.plan.slots[slot]]) for slot in slots)
 
     def put_scalar_bits(self, name: str, bits: int) -> None:
         """Store a graph-level value from its 64 bits."""
