@@ -58,11 +58,13 @@ class GpuMachine(GpuSaved):
         held: the copies of vertex arrays on the device.
         known_ways: all execution ways, in order of preference; `ways` has the execution ways for which memory suffices.
         windowed: whether windows of vertex arrays move to the device (`vlang.runtime.gpu.windows`).
+        runs_ahead: whether loops may queue a superstep before the last one has ended (`ways/run_ahead.py`).
     """
 
     folding: tuple[str, ...] = ("fold_scalar",)
     known_ways: Sequence[Way] = WAYS
     windowed: ClassVar[bool] = False
+    runs_ahead: ClassVar[bool] = True
 
     def __init__(
         self, device: Device, plan: Plan, graph: Graph, options: Options, disk: DiskPages | None = None

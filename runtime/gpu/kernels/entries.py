@@ -140,7 +140,9 @@ def entry(template: str, struct: str = "", *constants: int) -> tuple[str, str]:
     name = "_".join([template, re.sub(r"\W+", "_", struct).strip("_") or "kernel", *map(str, constants)])
     arguments = ", ".join(p.split()[-1] for p in parameters)
     called = f"{template}<{', '.join([struct, *map(str, constants)])}>" if struct else template
-    bound = SPARSE_BOUNDS.get(template, THREADS)
+    bound = str(SPARSE_BOUNDS.get(template, THREADS))
+    if template == "pull_stream":
+        bound += f", STREAM_BLOCKS<{struct}>"
     head = f'extern "C" __global__ void __launch_bounds__({bound}) {name}({", ".join(parameters)})'
     return name, f"{head} {{ {called}({arguments}); }}\n"
 
