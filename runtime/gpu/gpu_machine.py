@@ -320,15 +320,7 @@ class GpuMachine(GpuSaved):
         return self.passes.sparse(kind, stage)
 
     def needed(self, kind: str, stage: StageSpec | None, items: int, count: int, queued: bool) -> Transfer:
-        """Return the pages with edges of the active vertices, and the cheapest transfer of each; waits for the device.
-
-        Args:
-            kind: adjacency direction, "in", "out" or "both".
-            stage: the stage that reads the pages; None for notifications.
-            items: device address of the vertices, u32[*count]; if `queued`, of the entries of a queue, u64[*count].
-            count: device address of the number of items.
-            queued: whether the items are entries of a queue.
-        """
+        """Return the pages of the active vertices, and the transfer of each (see `SparseMachine`); waits for the device."""
         return self.passes.pages.needed(kind, stage, items, count, queued)
 
     def over_pages(self, kind: str, stage: StageSpec | None, transfer: Transfer, launch: OnePage) -> None:
