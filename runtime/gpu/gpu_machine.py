@@ -320,7 +320,7 @@ class GpuMachine(GpuSaved):
         return self.passes.sparse(kind, stage)
 
     def needed(self, kind: str, stage: StageSpec | None, items: int, count: int, queued: bool) -> Transfer:
-        """Return the pages of the active vertices, and the transfer of each (see `SparseMachine`); waits for the device."""
+        """Return the pages of active vertices, and the transfer of each (see `SparseMachine`); waits for the device."""
         return self.passes.pages.needed(kind, stage, items, count, queued)
 
     def over_pages(self, kind: str, stage: StageSpec | None, transfer: Transfer, launch: OnePage) -> None:
