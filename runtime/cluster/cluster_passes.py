@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.records import dataclass
-from vlang.runtime.cluster.exchange import Exchange
+from vlang.runtime.cluster.exchange import Exchange, Unread
 from vlang.runtime.cluster.local_graph import RECEIVERS, LocalGraph
 from vlang.runtime.cluster.rank_pointed import RankPointed, within
 from vlang.runtime.cluster.transports.transport import Transport, gathered, summed
@@ -238,8 +238,7 @@ class ClusterPasses(Passes):
         """
         self._next_reached = None
         folds = [fold for kernel, fold in self.folds.items() if kernel in self.ahead]
-        if folds and self.exchange.padded:
-            self._fold_first(folds)
+        unread = self._fold_first(folds) if folds and self.exchange.padded else None
         if way == "pull":
             whole = self.pointed.entries(stage.pointer) if stage.pointer else \
                 0 if stage.domain is None else self.local.entries(stage.domain)
@@ -249,6 +248,8 @@ class ClusterPasses(Passes):
         ahead = 0 if flags is None else super().reached(flags, str(stage.notify))
         changed, active, total, ahead = self._merge(
             folds, (stats.changed, stats.active, edges, ahead), f"pass {stage.name}")
+        if unread is not None:  # only now, so that no other rank waits while this rank stores many values
+            self.exchange.store(unread)
         self._next_reached = None if flags is None else ahead
         return Stats(changed, active), whole if way == "pull" else total
 
@@ -262,15 +263,19 @@ class ClusterPasses(Passes):
         super().fold(fold)
         self._merge([fold], (), fold.kernel)
 
-    def _fold_first(self, folds: Sequence[Fold]) -> None:
-        """Reduce the first block of this rank again, after the values of the pads have arrived."""
+    def _fold_first(self, folds: Sequence[Fold]) -> Unread:
+        """Reduce the first block of this rank again, after the values of the pads have arrived.
+
+        Returns the values of mirrors that have arrived in the same exchange.
+        """
         sends = [slot for kernel, stage in self.senders.items() if kernel in self.ahead for slot in self._near(stage)
                  if slot.startswith("work:")]
-        self.exchange.update(sends, self._read_by(folds), None, "values and pads")
+        unread = self.exchange.receive(sends, self._read_by(folds), None, "values and pads")
         self._renewed(sends)
         if self.numbers.ranges.padded(self.transport.rank) != (0, 0):
             for fold in folds:
                 self._launch(fold.kernel, self._by_block[:1], 1, BLOCK)
+        return unread
 
     def _read_by(self, folds: Sequence[Fold]) -> list[str]:
         """Return the arrays over vertices that reductions read, excluding degrees."""

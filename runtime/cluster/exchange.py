@@ -8,14 +8,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.records import dataclass
 from vlang.runtime.cluster.local_numbers import LocalNumbers
 from vlang.runtime.cluster.messages import Reader, Sent, flag_part, joined_parts, value_part, whole_part
 from vlang.runtime.cluster.transports.transport import Buffer, Transport
 from vlang.runtime.engine.state import State
 
-__all__ = ["Exchange"]
+__all__ = ["Exchange", "Unread"]
 
 _TWINS = {"field": "next", "work": "later"}  # the second buffers, whose mirrors have the same values
+
+
+@dataclass
+class Unread:
+    """Values of mirrors that have arrived, and that are not yet stored in the arrays.
+
+    Attributes:
+        readers: for each rank that has sent values, its message without the pads.
+        arrays: the arrays to fill, by slot; the mirrors in both buffers of a field get the same values.
+        flags: as for `Exchange.update`.
+    """
+
+    readers: dict[int, Reader]
+    arrays: dict[str, list[NDArray[Any]]]
+    flags: NDArray[np.uint8] | None
 
 
 class Exchange:
@@ -55,49 +71,58 @@ class Exchange:
                 vertex.
             where: the place in the run, for errors.
         """
+        self.store(self.receive(slots, pads, flags, where))
+
+    def receive(
+        self, slots: Sequence[str], pads: Sequence[str], flags: NDArray[np.uint8] | None, where: str
+    ) -> Unread:
+        """Exchange messages and update only the pads; `store` then updates the mirrors.
+
+        Args:
+            slots, pads, flags, where: as for `update`.
+        """
         arrays = {slot: self._arrays(slot) for slot in slots}
         known = {slot: self._is_known(slot, arrays[slot]) for slot in slots}
         buffers: list[Buffer] = [np.zeros(0, np.uint8)] * self.transport.size
         for rank in self._peers:
             buffers[rank] = joined_parts(self._parts(rank, arrays, known, pads, flags))
         found = self.transport.exchange(buffers, where)
-        for rank in self._peers:
-            self._read(rank, Reader(found[rank]), arrays, pads, flags)
+        readers = {rank: Reader(found[rank]) for rank in self._peers}
+        for rank, reader in readers.items():
+            for array in self._pads(pads, self._mine, rank):
+                reader.whole(array)
+        return Unread(readers, arrays, flags)
+
+    def store(self, unread: Unread) -> None:
+        """Store values that have arrived in the mirrors."""
+        for rank, reader in unread.readers.items():
+            first, last = self.numbers.mirrors_of(rank)
+            for both in unread.arrays.values():
+                size = self._size(both[0])
+                width = size // both[0].itemsize
+                reader.values([array[first * width : last * width] for array in both], size)
+            if unread.flags is not None:
+                reader.flags(unread.flags[first:last])
 
     def _parts(
         self, rank: int, arrays: dict[str, list[NDArray[Any]]], known: dict[str, bool], pads: Sequence[str],
         flags: NDArray[np.uint8] | None,
     ) -> list[Buffer]:
-        """Return the parts of the message to a rank; see `update`."""
+        """Return the parts of the message to a rank, pads first; see `update`."""
         places, parts = self.numbers.wanted[rank], []
+        for array in self._pads(pads, self.numbers.ranges.padded(rank), self.transport.rank):
+            parts += whole_part(array)
         for slot, (array, *_) in arrays.items():
             parts += value_part(array, places, self._size(array), self._sent[slot][rank], known[slot])
         if flags is not None:
             parts += flag_part(flags, places)
-        low, high = self._shared(self.numbers.ranges.padded(rank), self.transport.rank)
-        if low < high:
-            shift = self.numbers.ranges.of(self.transport.rank)[0] - self.numbers.low
-            for slot in pads:
-                parts += whole_part(self._slice(slot, low - shift, high - shift))
         return parts
 
-    def _read(
-        self, rank: int, reader: Reader, arrays: dict[str, list[NDArray[Any]]], pads: Sequence[str],
-        flags: NDArray[np.uint8] | None,
-    ) -> None:
-        """Store the values of the message from a rank; see `update`."""
-        first, last = self.numbers.mirrors_of(rank)
-        for both in arrays.values():
-            size = self._size(both[0])
-            width = size // both[0].itemsize
-            reader.values([array[first * width : last * width] for array in both], size)
-        if flags is not None:
-            reader.flags(flags[first:last])
-        low, high = self._shared(self._mine, rank)
-        if low < high:
-            shift = self.numbers.ranges.of(self.transport.rank)[0] - self.numbers.low
-            for slot in pads:
-                reader.whole(self._slice(slot, low - shift, high - shift))
+    def _pads(self, slots: Sequence[str], padded: tuple[int, int], owner: int) -> list[NDArray[Any]]:
+        """Return, for each array, the values of the vertices of `owner` among the pads `padded` of a rank."""
+        low, high = self._shared(padded, owner)
+        shift = self.numbers.ranges.of(self.transport.rank)[0] - self.numbers.low
+        return [self._slice(slot, low - shift, high - shift) for slot in slots] if low < high else []
 
     def _shared(self, vertices: tuple[int, int], owner: int) -> tuple[int, int]:
         """Return the intersection of a vertex range and the vertices of a rank, as (low, high); empty if low >= high.

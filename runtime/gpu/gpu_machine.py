@@ -58,11 +58,13 @@ class GpuMachine(GpuSaved):
         held: the copies of vertex arrays on the device.
         known_ways: all execution ways, in order of preference; `ways` has the execution ways for which memory suffices.
         windowed: whether windows of vertex arrays move to the device (`vlang.runtime.gpu.windows`).
+        runs_ahead: whether loops may queue a superstep before the last one has ended (`ways/run_ahead.py`).
     """
 
     folding: tuple[str, ...] = ("fold_scalar",)
     known_ways: Sequence[Way] = WAYS
     windowed: ClassVar[bool] = False
+    runs_ahead: ClassVar[bool] = True
 
     def __init__(
         self, device: Device, plan: Plan, graph: Graph, options: Options, disk: DiskPages | None = None
@@ -89,7 +91,8 @@ class GpuMachine(GpuSaved):
 
     def new_state(self) -> GpuState:
         """Create the arrays of the run at its beginning. Raises OutOfMemory."""
-        return GpuState(self.device, self.plan, self.n, self.blocks, self._set_words)
+        edges = len(self.side("in")) if self.plan.states else 0
+        return GpuState(self.device, self.plan, self.n, self.blocks, self._set_words, edges)
 
     def full_passes(self) -> FullPasses:
         """Return the object that runs full passes, before it is opened."""
@@ -287,9 +290,7 @@ class GpuMachine(GpuSaved):
         else:
             with timed("pass", stage.name, mode="full", over=stage.domain, queued=True) as about:
                 edges = about["edges"] = self.passes.run(stage)
-        if stage.name not in self._in_place:
-            for name in stage.swaps:
-                self.state.swap(name)
+        self.state.turn(() if stage.name in self._in_place else stage.swaps, stage.stores)
         return edges
 
     def over_vertices(self, template: str, stage: StageSpec) -> None:
@@ -385,10 +386,11 @@ class GpuMachine(GpuSaved):
         self.device.synchronize()
 
     def values(self) -> Values:
-        """Return the values of outputs and globals. The option `device_arrays` keeps the arrays on the device."""
+        """Return the outputs, globals and edge states. The option `device_arrays` keeps the arrays on the device."""
         globals_ = {name: self.state.scalar(name) for name, _ in self.plan.globals}
         fetch = self.state.hand_over if self.options.device_arrays else self.state.array
-        return Values({spec.name: fetch(f"field:{spec.name}") for spec in self.plan.fields if spec.output}, globals_)
+        return Values({spec.name: fetch(f"field:{spec.name}") for spec in self.plan.fields if spec.output}, globals_,
+                      {spec.name: fetch(f"edges:{spec.name}") for spec in self.plan.states})
 
     def close(self) -> None:
         """Free the memory of the run on the device."""

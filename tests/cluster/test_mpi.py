@@ -163,6 +163,37 @@ def test_a_rank_raises(tmp_path: Path) -> None:
     assert_ended(tmp_path)
 
 
+OWN_MISTAKE = """
+import sys
+import vlang
+from vlang.errors import VlangError
+from vlang.runtime.cluster.transports.mpi import mpi_ranks
+graph, what, me = vlang.Graph.read("karate"), sys.argv[1], mpi_ranks("mpi").rank
+for number in range(3):
+    try:
+        vlang.load("bfs")(graph, source="1" if number or me else "nothing", cluster="mpi")
+    except VlangError:
+        if number:
+            raise
+    if number == 1 and me == 1:
+        sys.exit(0 if what == "ends" else 1 / 0)
+"""
+
+
+@pytest.mark.parametrize(("what", "text"), [
+    ("raises", "rank 1 failed: division by zero"), ("ends", "rank 1 has ended, and this rank waits for it at ")])
+def test_a_script_fails_between_runs(what: str, text: str) -> None:
+    """If a rank raises an error or ends between two runs, the other rank does not wait for it in the next run.
+
+    Before, an argument of the first run is wrong on rank 0 only. Both ranks get this error, and go on together.
+    """
+    assert MPIEXEC is not None
+    job = subprocess.run([MPIEXEC, "-n", "2", sys.executable, "-c", OWN_MISTAKE, what], env=ENVIRON, timeout=60,
+                         stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert job.returncode != 0, job.stderr
+    assert text in job.stderr
+
+
 def test_a_rank_is_killed(tmp_path: Path) -> None:
     """If a rank is killed, the job ends on all ranks within 2 s."""
     job = started(tmp_path, "kill", 3)

@@ -276,9 +276,23 @@ def test_page_files(tmp_path: Path, layout: str) -> None:
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused(name: str) -> None:
+    """The command refuses such programs before it reads the graph (test_json_and_errors)."""
     graph = Graph.from_edges([0, 1], [1, 2], directed=False)
     with pytest.raises(BindError, match=f"{name}, {REFUSED[name]}: .* cannot run on a cluster"):
         on_ranks(2, name, graph, {})
+
+
+def test_number_of_programs() -> None:
+    """At least 35 programs of the library run on several ranks, and the documentation states how many. The tests above
+    run or refuse each program.
+    """
+    root = Path(__file__).parents[2]
+    library = {path.stem for path in (root / "stdlib").glob("*.vp")}
+    text = (root / "docs" / "cluster.md").read_text()
+    assert library == {*STDLIB, *MORE}
+    assert len(ALLOWED) >= 35
+    assert f"{len(ALLOWED)} of the {len(library)} programs" in text
+    assert all(f"`{name}`" in text for name in REFUSED)
 
 
 def _ran(one: Program, graph: Graph, transport: object) -> Result:

@@ -134,10 +134,17 @@ class Program:
 
         graph = checked_graph(given, self.name)
         chosen, rest = bind_options(self, arguments, options)
-        program, rest = self.fixed_by(rest)
-        program = program.derived(chosen.derive)
-        with memory_named(f"{self.name} on {graph.name}"):
-            return program, bound_call(program, graph, program._at_target(graph, chosen), rest)
+        try:
+            program, rest = self.fixed_by(rest)
+            program = program.derived(chosen.derive)
+            with memory_named(f"{self.name} on {graph.name}"):
+                return program, bound_call(program, graph, program._at_target(graph, chosen), rest)
+        except BaseException as error:
+            if chosen.cluster is not None:
+                from vlang.api.running.on_ranks import abort_ranks  # start-up
+
+                abort_ranks(chosen.cluster, error)
+            raise
 
     def _at_target(self, graph: Graph, options: Options) -> Options:
         """The options of a run, with the vertex id `target` replaced by the number of this vertex in the engine."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import time
 from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
+from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from vlang.runtime.cluster.transports.watch import Watch
 from vlang.runtime.storage.memory import empty
 from vlang.runtime.threads.processors import available_threads
 
-__all__ = ["INSTALL", "MOST_BYTES", "Mpi", "mpi_ranks"]
+__all__ = ["INSTALL", "MOST_BYTES", "Mpi", "mpi_ranks", "reason_of"]
 
 INSTALL = "pip install 'vlang[cluster]'"
 
@@ -29,6 +31,7 @@ _RECORD = 1024  # bytes that every rank sends to every other one in each exchang
 _SIZE, _PLACE = 8, 504  # of these: the length of the message, and the place of the rank
 _INSIDE = _RECORD - _SIZE - _PLACE  # messages up to this length are in the record
 _FAILED = "!"  # begins the place of a rank that has failed
+_END = "the end of the process"
 _SPINS = 2000  # tests before a rank that waits gives its processor to others, if each rank has one
 _SPINS_SHARED = 20  # the same if several ranks share a processor
 _YIELDS = 500  # times that it gives its processor away before it sleeps, which takes 50 us and more
@@ -71,6 +74,7 @@ class Mpi:
     def exchange(self, buffers: Sequence[Buffer], where: str) -> list[Buffer]:
         """See `Transport`."""
         self.calls += 1
+        self.failed = False  # after an error that all ranks have got, a script may go on
         lengths = [0 if rank == self.rank else len(buffer) for rank, buffer in enumerate(buffers)]
         self.sent += sum(lengths)
         if where != self._where:
@@ -117,6 +121,17 @@ class Mpi:
                 self._comm.Abort(1)
             time.sleep(0.001)
 
+    def leave(self) -> None:
+        """Wait at the end of the process until the other ranks have come to their ends, as MPI_Finalize does. A rank
+        that is in an exchange meanwhile gets an error, because it would wait forever.
+        """
+        if self.failed or self.size == 1:
+            return
+        self._write(_END)
+        request = self._comm.Ialltoall(self._out, self._in)
+        while not request.Test():
+            time.sleep(0.001)
+
     def _write(self, place: str) -> None:
         """Write the place of this rank in all records."""
         raw = place.encode()[:_PLACE]
@@ -134,6 +149,10 @@ class Mpi:
             if place.startswith(_FAILED):
                 self.failed = True
                 raise ClusterError(f"rank {rank} failed: {place[1:]}")
+            if place == _END:
+                self.failed = True
+                raise ClusterError(f"rank {rank} has ended, and this rank waits for it at {self._where!r}: all ranks "
+                                   "must make the same runs")
         try:
             check_places(places)
         except ClusterError:
@@ -159,6 +178,11 @@ def _rounds(buffer: Buffer) -> list[Buffer]:
     return [buffer[at : at + MOST_BYTES] for at in range(0, len(buffer), MOST_BYTES)]
 
 
+def reason_of(error: BaseException) -> str:
+    """Return the message of an error in one line."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
 def mpi_ranks(asked: int | str | None) -> Mpi:
     """Return the transport of the MPI job of this process; a process without mpiexec is a job of one rank.
 
@@ -177,6 +201,24 @@ def mpi_ranks(asked: int | str | None) -> Mpi:
 @cache
 def _joined() -> Mpi:
     try:
-        return Mpi()
+        transport = Mpi()
     except (ImportError, RuntimeError) as error:
         raise ClusterError(f"MPI does not load: {' '.join(str(error).split())[:200]}; {INSTALL}") from None
+    _end_with(transport)
+    return transport
+
+
+def _end_with(transport: Mpi) -> None:
+    """End the job if this process ends while other ranks wait for it, such as after an error in the user's script.
+
+    Without this, the other ranks would wait in their next exchange, and this rank in MPI_Finalize.
+    """
+    shown = sys.excepthook
+
+    def failed(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        shown(kind, error, trace)
+        sys.stderr.flush()
+        transport.abort(reason_of(error))
+
+    sys.excepthook = failed
+    atexit.register(transport.leave)

@@ -55,7 +55,8 @@ class Transport(Protocol):
             where: the place in the run.
 
         Returns:
-            Buffers in the order of the ranks, empty for this rank. The returned buffers are valid until the next call.
+            Buffers in the order of the ranks, empty for this rank. The buffers belong to the
+            caller.
 
         Raises ClusterError if the ranks are at different places, or if a rank has ended.
         """

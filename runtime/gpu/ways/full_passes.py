@@ -20,7 +20,7 @@ from vlang.runtime.gpu.passes.gpu_scratch import GpuScratch, whole_name
 from vlang.runtime.gpu.passes.rates import REFERENCE, Rates, rates_of
 from vlang.runtime.gpu.passes.sparse import OnePage, SparseTopology
 from vlang.runtime.gpu.topology.cut import Part, long_rows
-from vlang.runtime.gpu.topology.footprint import share_memory
+from vlang.runtime.gpu.topology.footprint import Use, share_memory
 from vlang.runtime.gpu.topology.marking import count_in_place
 from vlang.runtime.gpu.topology.resident import Resident
 from vlang.runtime.gpu.topology.sides import Side
@@ -112,7 +112,7 @@ class FullPasses:
     def _open(self) -> None:
         machine, device = self.machine, self.machine.device
         self._parts = Resident(device, machine.graph.device_copies)
-        if any(way.measured for way, _ in self._taken()):
+        if any(way.measured for way, _ in self.taken()):
             self.rates = rates_of(device, machine.plan.text, machine.graph.m)
         uses = uses_of(machine)
         sides = {kind: machine.side(kind, tuple({name for use in needs.values() for name, _ in use.columns}))
@@ -130,23 +130,33 @@ class FullPasses:
             pointers = self.pointed.reserve()
             if pointers:
                 kept.append(device.allocate(pointers, "the lists of the vertices that point at each vertex"))
-            for way, loop in self._taken():
+            for way, loop in self.taken():
                 for sizes in way.sizes(loop, machine.n, sides):
                     kept.append(device.allocate(Arena.bytes(sizes), "the frontiers of loops"))
-            taken = device.allocated()
-            shares = share_memory(sides, uses, device.budget() - taken, machine.options.page_size, taken,
-                                  frozenset(uses) - read_by(machine.ways, machine.plan, machine.graph, machine.options),
-                                  self.moving > 0)
-            for kind, side in sides.items():
-                self.topologies[kind] = Topology(
-                    device, machine.prepare, side, uses[kind], shares[kind], machine.options.page_size,
-                    machine.options.streams, self.rates.link, resident=self._parts, moving=self.moving)
+            self._place(sides, uses)
         finally:
             for buffer in kept:
                 device.free(buffer)
         self.scratch.aim(self.topologies)
 
-    def _taken(self) -> Iterator[tuple[Way, LoopSpec]]:
+    def _place(self, sides: Mapping[str, Side], uses: Mapping[str, Mapping[str, Use]]) -> None:
+        """Create the topology of each adjacency direction in the free memory.
+
+        Args:
+            sides: the edges of each direction.
+            uses: the arrays of a page that passes read, by direction and name of the `Use`.
+        """
+        machine, device = self.machine, self.machine.device
+        taken = device.allocated()
+        shares = share_memory(sides, uses, device.budget() - taken, machine.options.page_size, taken,
+                              frozenset(uses) - read_by(machine.ways, machine.plan, machine.graph, machine.options),
+                              self.moving > 0)
+        for kind, side in sides.items():
+            self.topologies[kind] = Topology(
+                device, machine.prepare, side, uses[kind], shares[kind], machine.options.page_size,
+                machine.options.streams, self.rates.link, resident=self._parts, moving=self.moving)
+
+    def taken(self) -> Iterator[tuple[Way, LoopSpec]]:
         """Yield all pairs of a loop of the plan and an execution way in which the loop may run."""
         machine = self.machine
         for loop in machine.plan.loops:
@@ -158,23 +168,24 @@ class FullPasses:
         machine = self.machine
         for stage in machine.plan.stages:
             if stage.domain and stage.gpu:
-                machine.load((c.template, stage.gpu.struct, c.constants) for c in self._stage_choices(stage, stage.gpu))
-        for way, loop in self._taken():
+                machine.load((c.template, stage.gpu.struct, c.constants) for c in self.choices(stage, stage.gpu))
+        for way, loop in self.taken():
             machine.load(way.kernels(loop, machine))
 
-    def _stage_choices(self, stage: StageSpec, gpu: GpuStage) -> list[Choice]:
+    def choices(self, stage: StageSpec, gpu: GpuStage) -> list[Choice]:
+        """Return the kernels of the passes of a stage."""
         if stage.pointer:
             found, long_count = {(KERNEL.template, KERNEL.constants): KERNEL}, most_segments(self.machine.n)
         else:
             topology = self.topologies[stage.domain or "in"]
-            found = {(c.template, c.constants): c for c in (self._choice(stage, gpu, part) for part in topology.parts)}
+            found = {(c.template, c.constants): c for c in (self.choice(stage, gpu, part) for part in topology.parts)}
             long_count = topology.long_count
         if long_count:
             names = [whole_name(stage, name) for name in ("segments", "finish")]
             found |= {(name, ()): Choice(name, name, (), "long vertices") for name in names}
         return list(found.values())
 
-    def _choice(self, stage: StageSpec, gpu: GpuStage, part: Part) -> Choice:
+    def choice(self, stage: StageSpec, gpu: GpuStage, part: Part) -> Choice:
         """Return the kernel that pulls a page."""
         if stage.pointer:
             return KERNEL
@@ -250,7 +261,7 @@ class FullPasses:
     def _page(
         self, stage: StageSpec, gpu: GpuStage, frame: int, row: int, part: Part, stream: Stream | None
     ) -> None:
-        choice = self._choice(stage, gpu, part)
+        choice = self.choice(stage, gpu, part)
         low, high, cells = part.low, part.high, 0
         if choice.template == "pull_stream":
             low, high = 0, part.row_blocks

@@ -106,7 +106,7 @@ class WindowedPasses(FullPasses):
             if spec.length.startswith("segments:") and kind in sides:
                 taken += rounded(len(long_rows(sides[kind]).segments) * spec.width * DTYPES[spec.dtype].itemsize)
         taken += least_scratch(machine.device, machine.plan.stages, sides)
-        taken += sum(rounded(Arena.bytes(sizes)) for way, loop in self._taken()
+        taken += sum(rounded(Arena.bytes(sizes)) for way, loop in self.taken()
                      for sizes in way.sizes(loop, machine.n, sides))
         for free in (max(0, machine.device.budget() - taken), 0):
             try:
@@ -115,9 +115,9 @@ class WindowedPasses(FullPasses):
                 return error
         raise AssertionError("edges fit into no memory")
 
-    def _stage_choices(self, stage: StageSpec, gpu: GpuStage) -> list[Choice]:
+    def choices(self, stage: StageSpec, gpu: GpuStage) -> list[Choice]:
         pulled = stage.name in uses_of(self.machine).get(stage.domain or "in", {})
-        return super()._stage_choices(stage, gpu) if pulled else []
+        return super().choices(stage, gpu) if pulled else []
 
     def _whole_rows(self) -> bool:
         """Return whether the offsets stay on the device, because kernels over whole rows read them at any vertex."""

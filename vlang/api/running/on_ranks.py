@@ -12,7 +12,7 @@ from vlang.errors import BindError
 from vlang.runtime.cluster.job.launched import launched_ranks, note_end
 from vlang.runtime.cluster.job.ray_address import is_ray, ray_address
 from vlang.runtime.cluster.refusals import refuse_options, refuse_plan
-from vlang.runtime.cluster.transports.mpi import mpi_ranks
+from vlang.runtime.cluster.transports.mpi import mpi_ranks, reason_of
 from vlang.runtime.cluster.transports.transport import here, joined
 from vlang.runtime.gpus.refusals import refuse_options as refuse_gpu_options
 from vlang.runtime.gpus.refusals import refuse_plan as refuse_gpu_plan
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from vlang.runtime.results.result import Result
     from vlang.runtime.storage.state.state_folder import StateFolder
 
-__all__ = ["as_mpi_rank", "explained_ranks", "rank_keeper", "refuse", "refuse_early", "starts_ranks"]
+__all__ = ["abort_ranks", "as_mpi_rank", "explained_ranks", "rank_keeper", "refuse", "refuse_early", "starts_ranks"]
 
 
 def refuse(program: Program, plan: Plan, options: Options) -> None:
@@ -72,8 +72,17 @@ def as_mpi_rank(call: Call, run: Callable[[], Result]) -> Result:
             return run()
     except BaseException as error:
         note_end()
-        transport.abort(" ".join(str(error).split()) or type(error).__name__)
+        transport.abort(reason_of(error))
         raise
+
+
+def abort_ranks(cluster: int | str, error: BaseException) -> None:
+    """Send an error of this rank before its run to the other ranks, which raise the error instead of waiting.
+
+    This function does nothing if this process is not part of an MPI job. `cluster` is the option.
+    """
+    if launched_ranks() and not is_ray(cluster):
+        mpi_ranks(None).abort(reason_of(error))
 
 
 def rank_keeper(machine: Any, folder: StateFolder | None) -> Callable[..., Keeper]:
