@@ -67,6 +67,8 @@ PREPARATIONS: Mapping[str, tuple[str, ...]] = {
     "row_blocks": ("const u64* offsets", "u32* blocks", "u64 low", "u64 high", "u64 count"),
     "places": ("const u64* offsets", "const u32* shards", "u16* receivers", "u64 low", "u64 high"),
     "aim_row": ("u64* row", "u64 slot", "const u64* layout"),
+    "decode_slotted": ("u64 at", "u64 bytes", "u64 slots", "u64 edges", "u64 number", "u64 ids", "const u32* rvt",
+                       "u32* targets"),
     "count_listed": ("const u32* rows", "const u32* others", "u64 count", "u64 ends", "u32* degrees"),
     "mark_pages": ("const u64* offsets", "const u64* starts", "u64 pages", "const u32* list", "const u64* count",
                    "u64* marks"),

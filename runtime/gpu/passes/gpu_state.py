@@ -275,9 +275,13 @@ class GpuState:
                     self.add(kind, "u32", len(array))
                     self.device.upload(self.buffers[kind].pointer, array)
             value = len(value)
+        dtype = DTYPES[self.plan.scalars[name]]
+        if type(value) is int and dtype.kind == "i" and dtype.itemsize >= 4 and 0 <= value < 1 << 31:  # quickly
+            self._force(self.plan.slots[f"scalar:{name}"], value)
+            return
         word = np.zeros(1, dtype=np.uint64)
         with np.errstate(over="ignore"):  # numbers that are too large for f32 become infinite
-            word.view(DTYPES[self.plan.scalars[name]])[0] = value
+            word.view(dtype)[0] = value
         self._force(self.plan.slots[f"scalar:{name}"], int(word[0]))
 
     def scalar(self, name: str) -> Any:
