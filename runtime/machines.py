@@ -152,7 +152,9 @@ def _on_gpu(
     try:
         plan = plan_for("cuda")
         if not options.device_arrays:
-            device.expect([graph.n * spec.width * DTYPES[spec.dtype].itemsize for spec in plan.fields if spec.output])
+            sizes = [graph.n * spec.width * DTYPES[spec.dtype].itemsize for spec in plan.fields if spec.output]
+            entries = graph.shape().entries("in") if plan.states else 0
+            device.expect([*sizes, *(entries * DTYPES[spec.dtype].itemsize for spec in plan.states)])
         machine = _gpu_machine(plan_for, graph, options, device, disk, placement)
         try:
             yield machine, None if disk is None else disk.reading
@@ -307,8 +309,9 @@ def placement_of(
 
 
 def _state_bytes(plan: Plan, graph: Graph) -> int:
-    """The bytes of the arrays over vertices plus the offsets of one adjacency."""
+    """The bytes of the arrays over vertices and of edge states, plus the offsets of one adjacency."""
     dtypes = {field.name: field.dtype for field in plan.fields}
     sizes = [DTYPES[dtypes[name]].itemsize for name in map(field_of, plan.slots) if name is not None]
     sizes += [DTYPES[array.dtype].itemsize for array in plan.arrays if array.length == "vertices"]
-    return graph.n * (sum(sizes) + 8)
+    edges = sum(DTYPES[array.dtype].itemsize for array in plan.arrays if array.length == "edges")
+    return graph.n * (sum(sizes) + 8) + edges * graph.shape().entries("in")

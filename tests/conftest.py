@@ -1,8 +1,9 @@
 """Profiles for Hypothesis, and settings for all tests.
 
 The profile `ci` draws the same examples every time, so that a failure repeats. Every test checks the compiler's own
-rules (`vlang.ir.invariants`), also in the processes that the test starts. Interrupts are enabled, because processes
-that a shell starts in the background ignore interrupts.
+rules (`vlang.ir.invariants`), also in the processes that the test starts. Three programs in four are compiled in haste
+(`vlang.runtime.compile.llvm`); all programs are fully optimised under VLANG_EXHAUSTIVE. Interrupts are enabled, because
+processes that a shell starts in the background ignore interrupts.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from hypothesis import HealthCheck, settings
 from numpy.typing import DTypeLike, NDArray
 
 from tests.fixed_draws import fix_draws
+from tests.sample import EXHAUSTIVE
 
 _SPOILED = 1 << 16  # bytes below which a new array is filled
 
@@ -28,6 +30,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 os.environ.setdefault("VLANG_INVARIANTS", "1")
+os.environ.setdefault("VLANG_HASTE", "" if EXHAUSTIVE else "1")
 
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True,
                           suppress_health_check=[HealthCheck.too_slow])  # fmt: skip

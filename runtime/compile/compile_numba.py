@@ -17,7 +17,7 @@ from numba.core.errors import NumbaError
 from vlang.errors import InternalError
 from vlang.runtime.compile.common_functions import share
 from vlang.runtime.compile.front_end import OPTIONS, link
-from vlang.runtime.compile.llvm import target_machine
+from vlang.runtime.compile.llvm import in_haste, target_machine
 from vlang.runtime.compile.shortcuts import shortcuts
 
 __all__ = ["Compiler"]
@@ -109,5 +109,7 @@ class Compiler:
                 f"{error}"
             ) from error
         compiled = made.overloads[pointed]
-        code: bytes = target_machine().emit_object(link(compiled.library, compiled.fndesc.llvm_func_name, symbol))
+        quick = in_haste(self._text)
+        module = link(compiled.library, compiled.fndesc.llvm_func_name, symbol, quick)
+        code: bytes = target_machine(quick).emit_object(module)
         return code

@@ -13,11 +13,13 @@ import re
 from functools import cache
 from typing import Any
 
+from llvmlite.binding import newpassmanagers
 from numba.core import codegen, compiler, typed_passes, untyped_passes
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager
 
 from vlang.runtime.compile.lean_passes import Canonical, LeanSSA, LeanStripPhis
+from vlang.runtime.compile.llvm import haste
 
 __all__ = ["OPTIONS", "FrontEnd", "link"]
 
@@ -92,6 +94,9 @@ class _Library(codegen.JITCodeLibrary):
         for function in ll_module.functions:
             if not function.is_declaration:
                 passes, builder = self._codegen._function_pass_manager()
+                if haste():
+                    passes = newpassmanagers.create_new_function_pass_manager()
+                    passes.add_sroa_pass()
                 passes.run(function, builder)
 
     def finalize(self) -> None:
@@ -134,13 +139,14 @@ def _texts() -> _Texts:
     return _Texts("vlang")
 
 
-def link(library: Any, entry: str, symbol: str) -> Any:
+def link(library: Any, entry: str, symbol: str, quick: bool = False) -> Any:
     """Link a compiled function and all its callees into one LLVM module, and optimise the module.
 
     Args:
         library: the `_Library` of the function.
         entry: the name of the function in LLVM.
         symbol: the new name of the function, and the only exported name of the module.
+        quick: whether to optimise little, without vectors.
     """
     whole = _texts().create_library(symbol)
     for module in library.parts({}).values():
@@ -155,5 +161,9 @@ def link(library: Any, entry: str, symbol: str) -> Any:
                 defined.add_function_attribute("noinline")
             elif _INSIDE.match(defined.name):
                 defined.add_function_attribute("alwaysinline")
-    whole._optimize_final_module()
+    if quick:
+        builder = _texts()._pass_builder(opt=1, loop_vectorize=False, slp_vectorize=False)
+        builder.getModulePassManager().run(module, builder)
+    else:
+        whole._optimize_final_module()
     return module

@@ -28,7 +28,7 @@ import numpy as np
 from vlang.errors import CacheWarning, InternalError
 from vlang.records import dataclass
 from vlang.runtime.compile.kept import key_of, read_entry, write_entry
-from vlang.runtime.compile.llvm import cpu, execution_engine, llvm
+from vlang.runtime.compile.llvm import cpu, execution_engine, haste, in_haste, llvm
 from vlang.runtime.compile.sources import sources_digest
 from vlang.runtime.storage.ledger import ledger
 from vlang.runtime.threads.activity import step
@@ -200,7 +200,7 @@ class Kernels(Mapping[str, Kernel]):
 
     def _load(self, name: str, signature: _Signature) -> Kernel:
         if not self._key:
-            self._key = key_of(self._text, sources_digest(self._text), *_environment())
+            self._key = key_of(self._text, sources_digest(self._text), *_environment(), str(in_haste(self._text)))
         key = key_of(self._key, name, signature.result, *signature.args)
         data = read_entry(key, "kernels", _MAGIC)
         symbol = f"vlang_{key[:12]}_{name}"
@@ -236,7 +236,7 @@ class Kernels(Mapping[str, Kernel]):
 _lock = threading.RLock()
 _loaded: dict[str, Kernels] = {}
 _MOST_SEEN = 256
-_seen: dict[tuple[int, int], tuple[str, Mapping[str, str], Kernels]] = {}  # by id(); values keep the objects
+_seen: dict[tuple[int, int, bool], tuple[str, Mapping[str, str], Kernels]] = {}  # by id(); values keep the objects
 
 
 def _wait_for_compiler() -> None:
@@ -264,17 +264,18 @@ def load_kernels(text: str, exports: Mapping[str, str]) -> Kernels:
         exports: the signature of each function by name, such as `"void(u32*, i64, f32*)"`. The result is `void` or
             `i64`; arguments are scalars of, or pointers to, i8..i64, u8..u64, f32 and f64.
     """
-    seen = _seen.get((id(text), id(exports)))
+    quick = haste()
+    seen = _seen.get((id(text), id(exports), quick))
     if seen is not None:
         return seen[2]
-    key = key_of(text, json.dumps(dict(exports), sort_keys=True))
+    key = key_of(text, json.dumps(dict(exports), sort_keys=True), str(quick))
     with _lock:
         kernels = _loaded.get(key)
         if kernels is None:
             kernels = _loaded[key] = Kernels(text, exports)
         if len(_seen) >= _MOST_SEEN:
             _seen.clear()
-        _seen[id(text), id(exports)] = text, exports, kernels
+        _seen[id(text), id(exports), quick] = text, exports, kernels
     return kernels
 
 

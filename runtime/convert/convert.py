@@ -18,6 +18,7 @@ from vlang.runtime.convert.budget import Budget
 from vlang.runtime.convert.edges import Edges
 from vlang.runtime.convert.entries import Sorter, count_degrees, renumbered, room_for, scatter
 from vlang.runtime.convert.need import Demand
+from vlang.runtime.convert.radix import RadixSort, Rows
 from vlang.runtime.convert.source import Reading, open_source, rule_of, with_rule
 from vlang.runtime.convert.thin import in_row_order, thinned
 from vlang.runtime.graph.edges.edge_list import VertexIds
@@ -125,14 +126,31 @@ def _write_edges(
     most = budget.entries(demand.ordering, demand.state, demand.page, demand.each)
     degrees = count_degrees(edges, edges.kinds, budget.threads)
     budget.progress("counting", 1)
-    order = None
+    order = ranks = None
     if layout != "ids":
         order = _order(degrees, layout, room)
         new = Order.of(order)
-        edges = renumbered(edges, new.internal, room, budget.threads)
+        ranks = new.internal
         for kind in degrees:
             degrees[kind] = new.inward(degrees[kind])
         del new
+    m = int(degrees["in"].sum(dtype=np.uint64))
+    rows = {} if edges.columns or not m else {kind: Rows.cut(counts) for kind, counts in degrees.items()}
+    if rows and budget.total >= demand.state + 4 * edges.n + RadixSort.need(edges, rows, demand.page, budget.threads):
+        RadixSort(edges, rows, room, budget.threads).write(writer, ranks, budget.within("writing"))
+        return m, order
+    if ranks is not None:
+        edges = renumbered(edges, ranks, room, budget.threads)
+        del ranks
+    _sort_each(writer, edges, degrees, most, room, budget)
+    return m, order
+
+
+def _sort_each(
+    writer: PageWriter, edges: Edges, degrees: dict[str, NDArray[np.uint32]], most: int, room: DiskArrays,
+    budget: Budget,
+) -> None:  # fmt: skip
+    """Sort the entries of each direction in buckets of at most `most` entries, and write the pages."""
     arrays = room_for(edges, max(int(counts.sum(dtype=np.uint64)) for counts in degrees.values()), room)
     for number, (kind, counts) in enumerate(degrees.items()):
         done = number / len(degrees), (number + 0.4) / len(degrees), (number + 1) / len(degrees)
@@ -142,7 +160,6 @@ def _write_edges(
         sorter.each(partial(_write, writer, entries.shift), budget.within("writing", *done[1:]))
         writer.end()
         del entries, sorter
-    return int(degrees["in"].sum(dtype=np.uint64)), order
 
 
 def _write(writer: PageWriter, shift: int, keys: NDArray[np.uint64], columns: list[NDArray[Any]]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from vlang.records import dataclass
+from vlang.runtime.plan.together_spec import TogetherSpec
 
 __all__ = ["GpuStage"]
 
@@ -27,6 +28,8 @@ class GpuStage:
         early: the rule of early exit: "frontier" (rule X2: the first active neighbour decides), "absorbing" (rule X1)
             or "".
         priority: "ascending" or "descending" if vertices may run in the order of the pushed field (rule O), else "".
+        together: what the reductions of the pass read, if several runs can share them; otherwise None.
+        alone: the reason why `together` is None; "" if no reason is known.
     """
 
     struct: str
@@ -41,3 +44,5 @@ class GpuStage:
     push_reason: str = ""
     early: str = ""
     priority: str = ""
+    together: TogetherSpec | None = None
+    alone: str = ""

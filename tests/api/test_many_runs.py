@@ -12,19 +12,21 @@ import pytest
 
 import vlang
 from tests.paged.stores import opened, store_of
-from vlang import BindError, Graph, Program, Result
+from vlang import BindError, Graph, Options, Program, Result
 from vlang.api.arguments.vertex_lists import described_list
 from vlang.api.running import together
 from vlang.errors import VlangError
 from vlang.runtime.cpu.together import searches, woven_pass
 from vlang.runtime.cpu.together.group import LEAST
 from vlang.runtime.cpu.together.searches import SEARCHES
+from vlang.runtime.cpu.together.sharing import Sharing
 from vlang.runtime.cpu.ways import reach
 from vlang.runtime.plan.plan import SEGMENT
 
 KARATE = Graph.read("karate")
 LISTED = vlang.compile("program p(S: vertices)\nvertex at: int = position(self, S)\nglobal k: int = len(S)\n")
 SEED = 20261127
+TWO_THREADS = Options(threads=2)
 SHARED = 4  # two passes in each of two supersteps; then fewer runs than LEAST are at a pass
 SEVERAL = """program several(source: vertex, damping = 0.5, rounds = 6)
 
@@ -136,12 +138,13 @@ def same(found: Result, alone: Result, search: bool = False) -> None:
     assert [one.active for one in found.history] == [one.active for one in alone.history]
 
 
-def compared(program: Program, graph: Graph, search: bool = False, **series: Any) -> list[Result]:
+def compared(
+    program: Program, graph: Graph, search: bool = False, options: Options = TWO_THREADS, **series: Any
+) -> list[Result]:
     """Return the results of `map`; each was compared with the result of a call."""
-    threads = {"threads": 2}
-    found = list(program.map(graph, **series, **threads))
+    found = list(program.map(graph, **series, options=options))
     for row, result in zip(zip(*series.values()), found, strict=True):
-        same(result, program(graph, **dict(zip(series, row)), **threads), search)
+        same(result, program(graph, **dict(zip(series, row)), options=options), search)
     return found
 
 
@@ -170,7 +173,7 @@ def test_sharing_is_compared_with_passes_by_each_run(monkeypatch: pytest.MonkeyP
     gc.collect()
     kept = [one for one in gc.get_objects() if isinstance(one, woven_pass.TogetherPasses)]
     assert kept == [], f"{graph.name} keeps the arrays of a run that has ended"
-    sharing, group, run = woven_pass.Sharing(), object(), object()
+    sharing, group, run = Sharing(), object(), object()
     moments = iter([0.0, 8, 16, 24, 30, *(30.0 + 2 * k for k in range(1, 17)), 99])
     monkeypatch.setattr("time.perf_counter", lambda: next(moments))
     for _ in range(4):

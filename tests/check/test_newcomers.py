@@ -99,6 +99,6 @@ def test_other_lines_of_a_wrong_program_have_no_messages() -> None:
 
 
 def test_the_collection_is_whole() -> None:
-    assert len(WRONG) == 191
+    assert len(WRONG) == 198
     assert len(RIGHT) == 10
     assert {path.with_suffix(".txt") for path in WRONG} == set(FOLDER.glob("*/*.txt"))

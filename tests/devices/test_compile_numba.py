@@ -18,10 +18,13 @@ from numba.core.errors import termcolor
 from numba.core.typing.npydecl import NumpyRulesArrayOperator
 
 import vlang
+from vlang import load
 from vlang.errors import InternalError
 from vlang.runtime.compile import compile_numba, front_end, sources
 from vlang.runtime.compile.compile_numba import Compiler, _with_room
 from vlang.runtime.compile.lean_passes import Canonical, LeanSSA, LeanStripPhis
+from vlang.runtime.compile.llvm import in_haste
+from vlang.runtime.compile.objects import load_kernels
 from vlang.runtime.compile.sources import modules_of, sources_digest
 
 _ROOT = Path(vlang.__file__).parent
@@ -143,6 +146,7 @@ def _object_code(text: str) -> bytes:
 
 def test_shortcuts_change_no_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """The object code has the same bytes as with all of numba's own passes and rules."""
+    monkeypatch.setenv("VLANG_HASTE", "")
     text = """from vlang.runtime.compile.intrinsics import *
 
 @inner
@@ -175,6 +179,27 @@ def kernel(ends, values, n):
         assert _object_code(text) == lean
     finally:
         front_end._passes.cache_clear()
+
+
+def test_haste_is_for_tests_and_spares_every_fourth_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "import numpy as np\nfrom vlang.runtime.plan.plan import *\n" \
+           "def put(p, n):\n    for i in range(n):\n        p[i] += 1\n"
+    programs = [f"{text}# {number}\n" for number in range(400)]
+    monkeypatch.setenv("VLANG_HASTE", "1")
+    hasty = [one for one in programs if in_haste(one)]
+    assert 270 < len(hasty) < 330
+    assert not in_haste(text.replace("plan.plan", "compile.intrinsics"))
+    pagerank = load("pagerank").plan(frozenset()).text
+    assert any(in_haste(f"{pagerank}# {number}\n") for number in range(9))
+
+    def made() -> bytes:
+        return Compiler(hasty[0]).object_code("put", "void", ("i64*", "i64"), "put_1")
+
+    little, key = made(), load_kernels(hasty[0], {"put": "void(i64*, i64)"})
+    monkeypatch.delenv("VLANG_HASTE")
+    assert not any(map(in_haste, programs))
+    assert len(made()) > len(little)  # the loop is vectorised and unrolled
+    assert load_kernels(hasty[0], {"put": "void(i64*, i64)"}) is not key
 
 
 def test_shortcuts_end_with_a_compilation() -> None:

@@ -13,12 +13,13 @@ import scipy.sparse
 
 from tests.listener import Keeping
 from vlang.errors import DiskError, GraphError, OutOfMemory
-from vlang.runtime.convert import disk_ids, entries
+from vlang.runtime.convert import disk_ids, entries, radix
 from vlang.runtime.convert.budget import Budget
 from vlang.runtime.convert.convert import convert
 from vlang.runtime.convert.disk_space import DiskSpace
 from vlang.runtime.convert.entries import Entries, Sorter
 from vlang.runtime.convert.need import announced
+from vlang.runtime.convert.radix import RadixSort, Rows
 from vlang.runtime.convert.source import Reading
 from vlang.runtime.graph.edges.building.numbering import rank_by_bitmap
 from vlang.runtime.graph.graph import Graph
@@ -30,12 +31,18 @@ from vlang.runtime.threads.activity import listened_by
 EDGES = 1500
 
 
-@pytest.fixture(params=["in one part", "in many parts"])
+@pytest.fixture(params=["in one part", "in many parts", "compared"])
 def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Set the sizes of parts. With "many" parts, buckets have 300 entries, runs of ids have 100 ids, and windows have a
-    few lines.
+    few lines. "Compared" is the same without memory for the radix sort, so that edges without columns are sorted by
+    comparisons.
     """
-    if request.param == "in many parts":
+    if request.param == "compared":
+        monkeypatch.setattr(RadixSort, "need", lambda *_: 1 << 60)
+    if request.param != "in one part":
+        monkeypatch.setattr(radix, "_MOST_ENTRIES", 300)
+        monkeypatch.setattr(radix, "_LEAST_BLOCK", 16)
+        monkeypatch.setattr(radix, "_CHUNK", 100)
         monkeypatch.setattr(Budget, "entries", lambda *_: 300)
         monkeypatch.setattr(disk_ids, "LEAST_RUN", 100)
         monkeypatch.setattr(disk_ids, "SAMPLE", 8)
@@ -306,3 +313,16 @@ def test_the_range_of_keys_is_that_of_all_their_parts() -> None:
     keys[[3, 7, -1]] = 90, 60, 10
     assert entries._range(keys, 0, len(keys)) == (10, 90)
     assert entries._range(keys, 4, len(keys) - 1) == (50, 60)
+
+
+@pytest.mark.parametrize("n", [1, 65_536, 65_537, 70_000, 300_000])
+def test_every_row_is_in_its_bucket(n: int) -> None:
+    """The table that kernels read agrees with the bounds of the buckets, also where a group has more than one row."""
+    rng = np.random.default_rng(n)
+    degrees = (rng.pareto(1.2, n) * 5).astype(np.uint32)
+    rows = Rows.cut(degrees)
+    vertices = np.arange(n)
+    found = rows.buckets[np.minimum(vertices, (1 << 15) + (vertices >> rows.grain))]
+    assert np.array_equal(found, np.searchsorted(rows.bounds, vertices, side="right") - 1)
+    assert np.array_equal(np.diff(rows.starts), np.add.reduceat(degrees.astype(np.int64), rows.bounds[:-1]))
+    assert rows.starts[-1] == degrees.sum(dtype=np.int64)

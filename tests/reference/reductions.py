@@ -227,9 +227,9 @@ def fold(combine: Combine, start: Value, body: Value, group: Array) -> Value:
     counts = np.bincount(group) if len(group) else np.zeros(0, np.int64)
     rank = np.empty(len(group), np.int64)
     rank[order] = np.arange(len(group)) - np.repeat(np.cumsum(counts) - counts, counts)
+    by_rank = np.argsort(rank, kind="stable")
     result = start
-    for k in range(int(counts.max(initial=0))):
-        rows = np.flatnonzero(rank == k)
+    for rows in np.split(by_rank, np.cumsum(np.bincount(rank))[:-1]) if len(rank) else ():
         result = put(result, group[rows], combine(take(result, group[rows]), take(body, rows)))
     return result
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vlang.errors import BindError, VlangError
-from vlang.runtime.storage.room import memory_named
 
 if TYPE_CHECKING:
     from vlang.api.calls import Call
@@ -79,18 +78,16 @@ def _together(group: Sequence[tuple[Program, Call]]) -> Iterator[Result]:
     """Run bound calls of one program."""
     if not group:
         return
-    from vlang.api.running.together import alone_because, run_together  # start-up
+    from vlang.api.running.together import alone, alone_because, on_one_gpu, run_together  # start-up
 
     program, calls = group[0][0], [call for _, call in group]
-    reason = alone_because(program, calls)
-    if not reason:
-        yield from run_together(program, calls)
-        return
-    for call in calls:
-        with memory_named(f"{program.name} on {call.graph.name}"):
-            result = program.run_bound(call)
-        result.together = f"each run read the edges by itself: {reason}"
-        yield result
+    if on_one_gpu(calls[0].options):
+        from vlang.api.running.together_on_gpu import alone_on_gpu_because, run_together_on_gpu  # start-up
+
+        reason, run = alone_on_gpu_because(program, calls), run_together_on_gpu
+    else:
+        reason, run = alone_because(program, calls), run_together
+    yield from alone(program, calls, reason) if reason else run(program, calls)
 
 
 def _depth(value: Any) -> int:

@@ -284,9 +284,14 @@ def _foreign(x: Expressions, item: t.Apply, at: Sight) -> None:
     kinds = {found.kind for found in map(at.scope.find, names) if found is not None}
     if domain is None and is_field and owner not in names and "edge" not in kinds:
         write = (f"apply {name} {item.op} {rewrite.one_line(run.text(item.value))}",)
-        run.report(Code.FOREIGN_WRITE, "a vertex can write only its own fields", item.target.span,
-                   "this writes into another vertex", help="`apply` runs for every vertex by itself:", write=write,
-                   replaces=item.span)
+        one = at.scope.find(owner)
+        every = one is not None and isinstance(one.decl, t.ForVertices) and one.decl.set_name == "vertices" and \
+            not any(isinstance(part, t.Repeat) for part in one.decl.block.items)
+        named = one is not None and one.kind in ("loop", "parameter") and one.type == VERTEX and not every
+        run.report(Code.FOREIGN_WRITE, f"a vertex can write only its own fields, not `{owner}.{name}`",
+                   item.target.span, "this writes into another vertex",
+                   help="`where` chooses the vertex:" if named else "`apply` runs for every vertex by itself:",
+                   write=(f"where self == {owner}:", f"    {write[0]}") if named else write, replaces=item.span)
         return
     help_ = "turn it around: say what `self` receives from its neighbours"
     run.report(Code.FOREIGN_WRITE, "a vertex can write only its own fields", item.target.span,

@@ -8,7 +8,7 @@ from vlang.check.tables.typing import item, numeric
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
-from vlang.types import BOOL
+from vlang.types import BOOL, Tuple
 
 __all__ = ["graph_level"]
 
@@ -32,11 +32,14 @@ def graph_level(x: Expressions, node: t.Expr, value: Value, at: Sight, title: st
     cause = value.cause or node
     many = "one value per edge" if value.level == EDGE else "one value per vertex"
     write = None if isinstance(cause, t.Reduce) else _folded(x, node, at)
-    if isinstance(cause, t.Reduce):
+    symbol = at.scope.find(node.name) if isinstance(node, t.Name) else None
+    if symbol is not None and isinstance(symbol.type, Tuple):
+        help_ = f"every vertex has its own parts `{symbol.name}[0]`, `{symbol.name}[1]`, which need no `let`"
+    elif isinstance(cause, t.Reduce):
         help_ = "gather it, apply it to a field, and fold that field over the vertices"
     else:
         help_ = "fold it over the vertices first, for example"
-    if write is None and not isinstance(cause, t.Reduce):
+    if write is None and not isinstance(cause, t.Reduce) and (symbol is None or not isinstance(symbol.type, Tuple)):
         help_ = "fold a field over the vertices instead: `sum(v.f for v in vertices)`"
     statement = write is not None and isinstance(at.item, (t.Let, t.GlobalValue))
     if statement:

@@ -252,7 +252,7 @@ def _unknown(word: Word, result: Scan) -> None:
         result.problem("`;` ends no statement", word.start, word.end, help=("a statement ends with its line:",),
                        line=line, write=(line.first.rstrip("; "),))
     elif word.text in "{}":
-        result.problem(f"`{word.text}` marks no block", word.start, word.end,
+        result.problem(f"`{word.text}` marks no block and no set", word.start, word.end,
                        help=("a block begins with `:` and is indented",))
     elif word.text == "?":
         choice = _CHOICE.fullmatch(line.first)

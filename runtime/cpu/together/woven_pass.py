@@ -7,7 +7,6 @@ as if the run ran alone. Therefore its result has the same bits.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -22,6 +21,7 @@ from vlang.runtime.cpu.passes.edge_costs import Costs
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.passes.traced import traced
 from vlang.runtime.cpu.together.group import Group
+from vlang.runtime.cpu.together.sharing import Sharing
 from vlang.runtime.engine.machine import Stats
 from vlang.runtime.graph.topology.pages import Pages, vertex_tasks
 from vlang.runtime.kernels import together_kernels
@@ -40,10 +40,9 @@ from vlang.runtime.plan.together_spec import TogetherSpec
 from vlang.runtime.storage.ledger import ledger
 from vlang.runtime.storage.memory import empty, zeros
 
-__all__ = ["Sharing", "TogetherPasses"]
+__all__ = ["TogetherPasses"]
 
 _TRIED = 1 << 20  # edges of a pass from which shared passes are compared with passes by each run
-_TRIES = 16, 3  # passes by each run, and shared ones, that are timed; the first passes of a run may be by rows only
 _SHARE = 3.0  # the cost of an edge that a run pulls alone, divided by its share of a traversal for WIDTH runs
 
 
@@ -122,34 +121,6 @@ class TogetherPasses(Passes):
             self.run_fused(stage, self.ahead.frame)
             self.ahead.arrived(stage, False)
         return self._counted(pages.edges)
-
-
-class Sharing:
-    """The choice between passes that runs share, and a pass by each run: the faster one so far.
-
-    On some graphs, the values of a single run stay in a cache that is too small for the values of all runs, so that
-    sharing is slower. Both choices yield the same bits. A graph keeps the comparison for all later runs. The comparison
-    uses the time from one pass to the next, because the rest of a superstep also depends on the caches.
-    """
-
-    def __init__(self) -> None:
-        self._spans: dict[bool, list[float]] = {True: [], False: []}
-        self._before: tuple[object, float] = object(), 0.0
-
-    @property
-    def pays(self) -> bool:
-        """Whether the next pass of a run is shared."""
-        shared, alone = self._spans[True], self._spans[False]
-        if len(shared) < _TRIES[1] or len(alone) < _TRIES[0]:
-            return len(shared) < _TRIES[1]
-        return min(shared) <= min(alone)
-
-    def ended(self, shared: bool, by: object, runs: int) -> None:
-        """Count the time since the last pass if `by`, the passes of a run or a group, also ran the last pass."""
-        now = time.perf_counter()
-        if self._before[0] is by and len(self._spans[shared]) < _TRIES[shared]:
-            self._spans[shared].append((now - self._before[1]) / runs)
-        self._before = by, now
 
 
 class _Pass:

@@ -174,7 +174,8 @@ def grid(template: str, constants: tuple[int, ...], count: int, threads: int = T
     """Return the number of blocks of `threads` threads that cover `count` items of a template.
 
     A thread processes one vertex (kernels over rows, `compute`, `messages`). A block processes one row block
-    (`pull_stream`), shard (`pull_shards`) or segment (`segments`). A warp processes one long vertex (`finish`).
+    (`pull_stream`), shard (`pull_shards`) or segment (`segments`). A warp processes one long vertex (`finish`), or one
+    vertex of several runs (`pull_woven`).
 
     Args:
         template: name of the kernel template.
@@ -184,7 +185,8 @@ def grid(template: str, constants: tuple[int, ...], count: int, threads: int = T
     """
     lanes = {"pull_lanes": constants[0] if constants else 1, "pull_stream": threads, "pull_shards": threads,
              "segments": threads, "finish": 32, "finish_list": 32,
-             "segments_whole": threads, "finish_whole": threads}.get(template, 1)
+             "segments_whole": threads, "finish_whole": threads, "pull_woven": 32,
+             "segments_woven": threads}.get(template, 1)
     return max(1, min(_MOST_BLOCKS, -(-count * lanes // threads)))
 
 

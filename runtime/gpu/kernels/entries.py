@@ -18,7 +18,7 @@ from vlang.runtime.plan.plan import THREADS
 
 __all__ = [
     "EXCHANGE_PREPARATIONS", "EXCHANGE_SIGNATURES", "LONGEST_STAGED", "PREPARATIONS", "SCRATCH_WORDS", "SIGNATURES",
-    "WINDOW", "cell_count", "entry", "row_block_count", "shared_bytes",
+    "WINDOW", "WOVEN", "cell_count", "entry", "row_block_count", "shared_bytes",
 ]
 
 _FRAME = "u64* frame"
@@ -39,6 +39,9 @@ SIGNATURES: Mapping[str, tuple[str, ...]] = {
     "pull_stream": _PAGE,
     "pull_shards": _PAGE,
     "segments": _PAGE,
+    # passes of several runs; constants of pull_woven: kind, lanes (together.cuh)
+    "pull_woven": (*_PAGE, "const u64* frames", "u64 runs"),
+    "segments_woven": (*_PAGE, "const u64* frames", "u64 runs"),
     # passes over a list of edges; the constant of join_listed is ENDS, 0 to 2 (listed.cuh)
     "clear_listed": (_FRAME, "u64 cells", "u64 n"),
     "join_listed": (_FRAME, "const u64* row", "u64 count", "u64 cells", "u64 n", "u64 places"),
@@ -64,12 +67,15 @@ PREPARATIONS: Mapping[str, tuple[str, ...]] = {
     "row_blocks": ("const u64* offsets", "u32* blocks", "u64 low", "u64 high", "u64 count"),
     "places": ("const u64* offsets", "const u32* shards", "u16* receivers", "u64 low", "u64 high"),
     "aim_row": ("u64* row", "u64 slot", "const u64* layout"),
+    "decode_slotted": ("u64 at", "u64 bytes", "u64 slots", "u64 edges", "u64 number", "u64 ids", "const u32* rvt",
+                       "u32* targets"),
     "count_listed": ("const u32* rows", "const u32* others", "u64 count", "u64 ends", "u32* degrees"),
     "mark_pages": ("const u64* offsets", "const u64* starts", "u64 pages", "const u32* list", "const u64* count",
                    "u64* marks"),
     "set_words": ("u64* words", "u64 count", *(f"u64 {letter}{k}" for k in range(6) for letter in "iv")),
     "count_other_8": ("const u8* array", "u64 count", "u64 value", "u64* others"),
     "count_other_32": ("const u32* array", "u64 count", "u64 value", "u64* others"),
+    **{f"weave_{bits}": ("const u64* arrays", f"u{bits}* rows", "u64 runs", "u64 n") for bits in (8, 16, 32, 64)},
     # components (rule K)
     "plant_single": ("u32* parents", "u64 n"),
     "plant": ("const u64* row", "u64 n", "u32* parents"),
@@ -113,6 +119,7 @@ WINDOW = 2048  # size of a row block of pull_stream: the number of its edges plu
 LONGEST_STAGED = 1024  # edges: rows of at most this length are staged in shared memory completely
 SHORTEST_SHARED = 33  # edges: rows of at least this length are reduced by a warp
 SCRATCH_WORDS = 1024  # 32-bit words of shared memory per warp, for passes that need all contributions at once
+WOVEN = 32  # runs that one traversal of the edges serves, one for each lane of a warp
 FOLD_BYTES = 1024  # space for the accumulators of one reduction over vertices
 
 
@@ -133,7 +140,9 @@ def entry(template: str, struct: str = "", *constants: int) -> tuple[str, str]:
     name = "_".join([template, re.sub(r"\W+", "_", struct).strip("_") or "kernel", *map(str, constants)])
     arguments = ", ".join(p.split()[-1] for p in parameters)
     called = f"{template}<{', '.join([struct, *map(str, constants)])}>" if struct else template
-    bound = SPARSE_BOUNDS.get(template, THREADS)
+    bound = str(SPARSE_BOUNDS.get(template, THREADS))
+    if template == "pull_stream":
+        bound += f", STREAM_BLOCKS<{struct}>"
     head = f'extern "C" __global__ void __launch_bounds__({bound}) {name}({", ".join(parameters)})'
     return name, f"{head} {{ {called}({arguments}); }}\n"
 
@@ -179,6 +188,8 @@ def shared_bytes(template: str, gpu: GpuStage | None = None, threads: int = THRE
     if template == "join_listed":
         return cells * (4 + gpu.cell)
     merged = max(note, gpu.accumulator * warps)
+    if template in ("pull_woven", "segments_woven"):
+        return gpu.accumulator * warps * (WOVEN + 1)
     if template == "segments":
         return merged
     if template in ("pull_whole", "pull_whole_list"):

@@ -20,10 +20,11 @@ from vlang.runtime.gpu.passes.gpu_scratch import GpuScratch, whole_name
 from vlang.runtime.gpu.passes.rates import REFERENCE, Rates, rates_of
 from vlang.runtime.gpu.passes.sparse import OnePage, SparseTopology
 from vlang.runtime.gpu.topology.cut import Part, long_rows
-from vlang.runtime.gpu.topology.footprint import share_memory
+from vlang.runtime.gpu.topology.footprint import Use, share_memory
 from vlang.runtime.gpu.topology.marking import count_in_place
 from vlang.runtime.gpu.topology.resident import Resident
 from vlang.runtime.gpu.topology.sides import Side
+from vlang.runtime.gpu.topology.slotted_arrivals import layout_notes, slotted_form
 from vlang.runtime.gpu.topology.topology import Topology
 from vlang.runtime.gpu.topology.transfers import Packing, Transfer, worth_copying
 from vlang.runtime.gpu.ways.notifying import lanes_of
@@ -107,12 +108,12 @@ class FullPasses:
         """
         machine = self.machine
         short = shortfalls(machine.ways, machine.plan.loops, machine.graph, machine.options, self._sides)
-        return (*short, *self.pages.notes())
+        return (*short, *self.pages.notes(), *layout_notes(machine.options, self.topologies.values()))
 
     def _open(self) -> None:
         machine, device = self.machine, self.machine.device
         self._parts = Resident(device, machine.graph.device_copies)
-        if any(way.measured for way, _ in self._taken()):
+        if any(way.measured for way, _ in self.taken()):
             self.rates = rates_of(device, machine.plan.text, machine.graph.m)
         uses = uses_of(machine)
         sides = {kind: machine.side(kind, tuple({name for use in needs.values() for name, _ in use.columns}))
@@ -130,23 +131,33 @@ class FullPasses:
             pointers = self.pointed.reserve()
             if pointers:
                 kept.append(device.allocate(pointers, "the lists of the vertices that point at each vertex"))
-            for way, loop in self._taken():
+            for way, loop in self.taken():
                 for sizes in way.sizes(loop, machine.n, sides):
                     kept.append(device.allocate(Arena.bytes(sizes), "the frontiers of loops"))
-            taken = device.allocated()
-            shares = share_memory(sides, uses, device.budget() - taken, machine.options.page_size, taken,
-                                  frozenset(uses) - read_by(machine.ways, machine.plan, machine.graph, machine.options),
-                                  self.moving > 0)
-            for kind, side in sides.items():
-                self.topologies[kind] = Topology(
-                    device, machine.prepare, side, uses[kind], shares[kind], machine.options.page_size,
-                    machine.options.streams, self.rates.link, resident=self._parts, moving=self.moving)
+            self._place(sides, uses)
         finally:
             for buffer in kept:
                 device.free(buffer)
         self.scratch.aim(self.topologies)
 
-    def _taken(self) -> Iterator[tuple[Way, LoopSpec]]:
+    def _place(self, sides: Mapping[str, Side], uses: Mapping[str, Mapping[str, Use]]) -> None:
+        """Create the topology of each adjacency direction in the free memory.
+
+        Args:
+            sides: the edges of each direction.
+            uses: the arrays of a page that passes read, by direction and name of the `Use`.
+        """
+        machine, device = self.machine, self.machine.device
+        taken, slotted = device.allocated(), slotted_form(machine.options)
+        shares = share_memory(sides, uses, device.budget() - taken, machine.options.page_size, taken,
+                              frozenset(uses) - read_by(machine.ways, machine.plan, machine.graph, machine.options),
+                              self.moving > 0, slotted)
+        for kind, side in sides.items():
+            self.topologies[kind] = Topology(
+                device, machine.prepare, side, uses[kind], shares[kind], machine.options.page_size,
+                machine.options.streams, self.rates.link, resident=self._parts, moving=self.moving, slotted=slotted)
+
+    def taken(self) -> Iterator[tuple[Way, LoopSpec]]:
         """Yield all pairs of a loop of the plan and an execution way in which the loop may run."""
         machine = self.machine
         for loop in machine.plan.loops:
@@ -156,25 +167,28 @@ class FullPasses:
     def _load(self) -> None:
         """Compile, or load from the cache, the kernels that the passes will launch."""
         machine = self.machine
+        if any(topology.arrivals for topology in self.topologies.values()):
+            machine.load([("decode_slotted", "", ())])
         for stage in machine.plan.stages:
             if stage.domain and stage.gpu:
-                machine.load((c.template, stage.gpu.struct, c.constants) for c in self._stage_choices(stage, stage.gpu))
-        for way, loop in self._taken():
+                machine.load((c.template, stage.gpu.struct, c.constants) for c in self.choices(stage, stage.gpu))
+        for way, loop in self.taken():
             machine.load(way.kernels(loop, machine))
 
-    def _stage_choices(self, stage: StageSpec, gpu: GpuStage) -> list[Choice]:
+    def choices(self, stage: StageSpec, gpu: GpuStage) -> list[Choice]:
+        """Return the kernels of the passes of a stage."""
         if stage.pointer:
             found, long_count = {(KERNEL.template, KERNEL.constants): KERNEL}, most_segments(self.machine.n)
         else:
             topology = self.topologies[stage.domain or "in"]
-            found = {(c.template, c.constants): c for c in (self._choice(stage, gpu, part) for part in topology.parts)}
+            found = {(c.template, c.constants): c for c in (self.choice(stage, gpu, part) for part in topology.parts)}
             long_count = topology.long_count
         if long_count:
             names = [whole_name(stage, name) for name in ("segments", "finish")]
             found |= {(name, ()): Choice(name, name, (), "long vertices") for name in names}
         return list(found.values())
 
-    def _choice(self, stage: StageSpec, gpu: GpuStage, part: Part) -> Choice:
+    def choice(self, stage: StageSpec, gpu: GpuStage, part: Part) -> Choice:
         """Return the kernel that pulls a page."""
         if stage.pointer:
             return KERNEL
@@ -250,7 +264,7 @@ class FullPasses:
     def _page(
         self, stage: StageSpec, gpu: GpuStage, frame: int, row: int, part: Part, stream: Stream | None
     ) -> None:
-        choice = self._choice(stage, gpu, part)
+        choice = self.choice(stage, gpu, part)
         low, high, cells = part.low, part.high, 0
         if choice.template == "pull_stream":
             low, high = 0, part.row_blocks
@@ -301,9 +315,10 @@ class FullPasses:
         packed = Packing.by(available_threads()) if gathers else None
         leave = worth_copying(topology.edges, topology.n, topology.edge_bytes(name), topology.link, packed,
                               topology.pages)
+        counted = (0, 0) if reading == "rows" else (topology.table_at("starts"), topology.table_at("marks"))
         return SparseTopology(
             rows, topology.pages, topology.offsets, topology.edges, topology.segments, topology.segment_count,
-            topology.longs, topology.long_count, reading, leave if reading == "either" else NEVER)
+            topology.longs, topology.long_count, reading, leave if reading == "either" else NEVER, *counted)
 
     def reading(self, kind: str) -> str:
         """Return the way in which kernels over frontiers and lists read the pages of a direction (see SparseTopology).
@@ -332,8 +347,10 @@ class FullPasses:
         rates, found = self.rates, {}
         for kind, topology in self.topologies.items():
             if topology.pages and not topology.resident:
-                found[kind] = StreamedPages(topology.pages, topology.slots, topology.layout.slot_bytes,
-                                            topology.edges / topology.pages, rates.copied, rates.launch, rates.gather)
+                nbytes, buffer = topology.layout.slot_bytes, topology.layout.buffer_bytes
+                nbytes += buffer - 4 * topology.layout.cut.largest if buffer else 0  # record ids are copied
+                found[kind] = StreamedPages(topology.pages, topology.slots, nbytes, topology.edges / topology.pages,
+                                            rates.copied, rates.launch, rates.gather)
         return found
 
     def over_pages(self, kind: str, stage: StageSpec | None, transfer: Transfer, launch: OnePage) -> None:

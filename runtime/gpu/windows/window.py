@@ -60,6 +60,8 @@ def no_windows(plan: Plan, options: Options) -> str:
         return "dispatch shares the passes with the CPU"
     if options.device_arrays:
         return "device_arrays leaves the results there"
+    if plan.states:
+        return "edge states stay on the GPU"
     if any(isinstance(step, (SweepSpec, ForVerticesSpec)) for step in every_step(plan.steps)):
         return "a sweep lists vertices"
     if any(stage.pointer for stage in plan.stages):

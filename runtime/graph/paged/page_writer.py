@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any
@@ -17,10 +16,10 @@ from vlang.errors import DiskError, GraphError
 from vlang.records import dataclass
 from vlang.runtime.graph.edges.edge_list import LeftOut, VertexIds
 from vlang.runtime.graph.edges.kinds import Kind
-from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.graph.paged.cut import cut_directory
+from vlang.runtime.graph.paged.filling import Filling
 from vlang.runtime.storage.magic import is_page_file
-from vlang.runtime.storage.memory import empty, page_aligned
+from vlang.runtime.storage.memory import empty
 from vlang.runtime.storage.output import PendingFile, writing
 from vlang.runtime.storage.page_file.directory import Directory, page_rows
 from vlang.runtime.storage.page_file.form import (
@@ -31,7 +30,6 @@ from vlang.runtime.storage.page_file.form import (
     ColumnInfo,
     IdKind,
     Section,
-    page_layout,
     page_sizes,
     sum_of,
 )
@@ -98,27 +96,15 @@ class _Output:
         return begin
 
 
-    def append_page(self, page: NDArray[np.uint8]) -> None:
-        """Append a page. `page` is uint8, allocated by `page_aligned`; its length is a multiple of PAGE_ALIGN."""
+    def put_page(self, page: NDArray[np.uint8], begin: int) -> None:
+        """Write a page at an offset. `page` is uint8, allocated by `page_aligned`; its length is a multiple of
+        PAGE_ALIGN.
+        """
         if len(page) < _DIRECT_FROM:
-            self.append(page)
+            self.pending.file.seek(begin)
+            self.pending.file.write(page.data)
             return
-        self.pending.put_pages(page, self.size)
-        self.size += len(page)
-
-
-@dataclass
-class _Filling:
-    """The state of writing the pages of one direction."""
-
-    kind: str
-    degrees: NDArray[np.uint32]
-    directory: Directory
-    rows: NDArray[np.int64]
-    buffer: NDArray[np.uint8]
-    page: int = 0
-    filled: int = 0
-    views: list[Array] = field(default_factory=list)
+        self.pending.put_pages(page, begin)
 
 
 class PageWriter:
@@ -168,7 +154,7 @@ class PageWriter:
         self._bounds: dict[str, tuple[float, float]] = {}
         self._directories: dict[str, Directory] = {}
         self._degrees: dict[str, NDArray[np.uint32]] = {}
-        self._filling: _Filling | None = None
+        self._filling: Filling | None = None
         self._pages = 0
         self._outputs: list[_Output] = []
         try:
@@ -187,16 +173,41 @@ class PageWriter:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._discard()
 
-    def begin(self, kind: str, degrees: NDArray[np.uint32]) -> None:
-        """Begin a direction, "in" before "out". `degrees` is uint32[n]; the caller must not change it until `finish`.
+    @staticmethod
+    def buffers(threads: int) -> int:
+        """The number of page buffers if `threads` threads write: pages that are filled, and pages that wait."""
+        return 1 if threads == 1 else 2 * threads + 2
+
+    def begin(self, kind: str, degrees: NDArray[np.uint32], threads: int = 1) -> None:
+        """Begin a direction, "in" before "out".
+
+        Args:
+            kind: the direction.
+            degrees: uint32[n]; the caller must not change it until `finish`.
+            threads: how many threads will call `put`. With more than one, another thread writes the pages.
         """
         directory = cut_directory(degrees, self._page_bytes, 4 + sum(self._widths))
         rows = page_rows(directory.firsts, self._n)
-        largest = int(page_sizes(rows, np.diff(directory.starts), self._widths).max())
+        sizes = page_sizes(rows, np.diff(directory.starts), self._widths)
         self._m = int(directory.starts[-1])
         self._directories[kind], self._degrees[kind] = directory, degrees
-        self._filling = _Filling(kind, degrees, directory, rows, page_aligned(largest))
-        self._open_page()
+        stripes = self._outputs[1:] or self._outputs
+        places: list[tuple[_Output, int]] = []
+        for size in sizes.tolist():
+            output = stripes[(self._pages + len(places)) % len(stripes)]
+            places.append((output, output.size))
+            output.size += size
+        self._pages += len(places)
+
+        def close(page: int, views: Sequence[Array], buffer: NDArray[np.uint8]) -> None:
+            if kind == "in":
+                self._note_bounds(views)
+            directory.sums[page] = sum_of(buffer)
+            output, begin = places[page]
+            with writing(self._path, self._path):
+                output.put_page(buffer, begin)
+
+        self._filling = Filling(degrees, directory, rows, list(self._columns.values()), close, self.buffers(threads))
 
     def write(self, targets: NDArray[np.uint32], columns: Sequence[Array]) -> None:
         """Append edges of the current direction, in the order of the rows. Raises DiskError.
@@ -205,24 +216,26 @@ class PageWriter:
             targets: uint32[k], the neighbours.
             columns: the values of each edge column, shape [k] each.
         """
-        filling = self._filling
-        assert filling is not None
-        done = 0
-        while done < len(targets):
-            edges = len(filling.views[0])
-            count = min(edges - filling.filled, len(targets) - done)
-            for view, values in zip(filling.views, (targets, *columns)):
-                view[filling.filled : filling.filled + count] = values[done : done + count]
-            filling.filled += count
-            done += count
-            if filling.filled == edges:
-                self._close_page()
-                self._open_page()
+        assert self._filling is not None
+        self._filling.put(self._filling.written, targets, columns)
+
+    def put(self, at: int, targets: NDArray[np.uint32]) -> None:
+        """Write edges of the current direction in any order. Several threads may call this method. Raises DiskError.
+
+        Each thread writes ranges of edges that follow each other.
+
+        Args:
+            at: the number of the first edge, in the order of the rows.
+            targets: uint32[k], the neighbours.
+        """
+        assert self._filling is not None
+        self._filling.put(at, targets, ())
 
     def end(self) -> None:
-        """End the current direction; all its edges must have been written."""
+        """End the current direction; all its edges must have been written. Raises DiskError."""
         assert self._filling is not None
-        assert self._filling.page == self._filling.directory.count
+        self._filling.end()
+        assert self._filling.written == self._m
         self._filling = None
 
     def finish(
@@ -297,59 +310,17 @@ class PageWriter:
                 name.unlink()
 
     def _discard(self) -> None:
+        if self._filling is not None:
+            self._filling.stop()
         for output in self._outputs:
             output.pending.discard()
 
-    def _open_page(self) -> None:
-        """Lay out the buffer for the current page. A page without edges is written immediately."""
-        filling = self._filling
-        assert filling is not None
-        while filling.page < filling.directory.count:
-            d, page = filling.directory, filling.page
-            edges = int(d.starts[page + 1] - d.starts[page])
-            layout = page_layout(int(filling.rows[page]), edges, self._widths)
-            buffer = filling.buffer[: layout.nbytes]
-            buffer[:] = 0
-            filling.views = [buffer[layout.targets : layout.targets + 4 * edges].view(np.uint32)]
-            for dtype, at in zip(self._columns.values(), layout.columns):
-                filling.views.append(buffer[at : at + dtype.itemsize * edges].view(dtype))
-            filling.filled = 0
-            if edges:
-                return
-            self._close_page()
-
-    def _close_page(self) -> None:
-        filling = self._filling
-        assert filling is not None
-        d, page = filling.directory, filling.page
-        rows, first = int(filling.rows[page]), int(d.firsts[page])
-        edges = int(d.starts[page + 1] - d.starts[page])
-        buffer = filling.buffer[: page_layout(rows, edges, self._widths).nbytes]
-        offsets = buffer[: 4 * (rows + 1)].view(np.uint32)
-        kernels("page_file")["cut_offsets"](filling.degrees[first : first + rows], rows, self._inside(page), edges,
-                                            offsets)  # fmt: skip
-        for name, values in zip(self._columns, filling.views[1:]):
-            if filling.kind == "in" and edges:
+    def _note_bounds(self, views: Sequence[Array]) -> None:
+        """Take the columns of a page into account for the bounds of the columns."""
+        for name, values in zip(self._columns, views[1:]):
+            if len(values):
                 here = (values.min().item(), values.max().item())
                 self._bounds[name] = bounds(self._bounds.get(name, here), here)
-        d.sums[page] = sum_of(buffer)
-        stripes = self._outputs[1:] or self._outputs
-        with writing(self._path, self._path):
-            stripes[self._pages % len(stripes)].append_page(buffer)
-        self._pages += 1
-        filling.page += 1
-
-    def _inside(self, page: int) -> int:
-        """The number of edges that the first vertex of a page has in earlier pages."""
-        filling = self._filling
-        assert filling is not None
-        d, first = filling.directory, filling.directory.firsts[page]
-        at = int(np.searchsorted(d.longs[:, 0], first))
-        if at == len(d.longs) or d.longs[at, 0] != first:
-            return 0
-        segment = d.segments[d.longs[at, 1]]
-        begin = int(segment[1] + d.starts[d.segment_pages[d.longs[at, 1]]])
-        return max(0, int(d.starts[page]) - begin)
 
     def _facts(self, ids: IdTable) -> dict[str, Any]:
         inward = self._degrees["in"]

@@ -19,7 +19,7 @@ USUAL = ("components", "offered", "reach", "meeting", "sssp", "small", "long", "
 
 
 def _yielding(cache: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "VLANG_CACHE": str(cache), "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "VLANG_CACHE": str(cache), "PYTHONPATH": str(ROOT), "VLANG_HASTE": ""}
     return subprocess.run([sys.executable, "-m", "tests.cpu.kernels.yielding", *words], cwd=ROOT, env=environment,
                           text=True, capture_output=True, timeout=300)
 

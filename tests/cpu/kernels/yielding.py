@@ -148,8 +148,8 @@ def _compiled_so(planted: str) -> None:
     """Let kernels yield from now on, with the planted bug in the kernels of plans. Launches use all workers."""
     whole = front_end.link
 
-    def link(library: Any, entry: str, symbol: str) -> Any:
-        made = llvm.parse_assembly(yielding_text(str(whole(library, entry, symbol))))
+    def link(library: Any, entry: str, symbol: str, quick: bool) -> Any:
+        made = llvm.parse_assembly(yielding_text(str(whole(library, entry, symbol, quick))))
         made.verify()
         return made
 

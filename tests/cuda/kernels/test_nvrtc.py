@@ -81,6 +81,9 @@ def kernels_of_stage(stage: StageSpec) -> Iterator[Kernel]:
     templates += ["messages", "messages_list"] if "messages" in stage.kernels else []
     yield from ((template, gpu.struct, ()) for template in templates)
     yield from (("pull_lanes", gpu.struct, (lanes,)) for lanes in LANES)
+    if gpu.together is not None:
+        yield "segments_woven", gpu.struct, ()
+        yield from (("pull_woven", gpu.struct, constants) for constants in ((0, 8), (1, 1), (2, 1)))
     yield from sparse_kernels_of(stage)
 
 

@@ -47,6 +47,7 @@ struct s1 {
   static constexpr bool EARLY = false;
   static constexpr bool FRONTIER = true;
   static constexpr bool ATOMIC = true;
+  static constexpr bool STORES = false;
   static constexpr u32 CELL_BYTES = 4;
   static constexpr int PUSH = 1;
   struct Masks {};
@@ -57,7 +58,7 @@ struct s1 {
     i32 a0;
   };
   struct Columns {};
-  static __device__ __forceinline__ Columns bind_columns(const u64* row) {
+  static __device__ __forceinline__ Columns bind_columns(const u64* row, bool streams = false) {
     return Columns{};
   }
   struct Env {

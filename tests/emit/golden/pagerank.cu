@@ -42,6 +42,7 @@ struct s1 {
   static constexpr bool EARLY = false;
   static constexpr bool FRONTIER = false;
   static constexpr bool ATOMIC = true;
+  static constexpr bool STORES = false;
   static constexpr u32 CELL_BYTES = 8;
   static constexpr int PUSH = 0;
   struct Masks {};
@@ -52,7 +53,7 @@ struct s1 {
     f32 a0;
   };
   struct Columns {};
-  static __device__ __forceinline__ Columns bind_columns(const u64* row) {
+  static __device__ __forceinline__ Columns bind_columns(const u64* row, bool streams = false) {
     return Columns{};
   }
   struct Env {

@@ -11,6 +11,7 @@ struct r0 {
   static constexpr bool EARLY = false;
   static constexpr bool FRONTIER = false;
   static constexpr bool ATOMIC = true;
+  static constexpr bool STORES = false;
   static constexpr u32 CELL_BYTES = 4;
   static constexpr int PUSH = 0;
   struct Masks {};
@@ -21,10 +22,10 @@ struct r0 {
     u32 a0;
   };
   struct Columns {
-    const f32* edge_weight;
+    Column<f32> edge_weight;
   };
-  static __device__ __forceinline__ Columns bind_columns(const u64* row) {
-    return Columns{pointer<const f32>(row, ROW_COLUMNS + 0)};
+  static __device__ __forceinline__ Columns bind_columns(const u64* row, bool streams = false) {
+    return Columns{{pointer<const f32>(row, ROW_COLUMNS + 0), streams}};
   }
   struct Env {
     u32* part_r0_0;
@@ -167,6 +168,7 @@ struct s1 {
   static constexpr bool EARLY = false;
   static constexpr bool FRONTIER = false;
   static constexpr bool ATOMIC = true;
+  static constexpr bool STORES = false;
   static constexpr u32 CELL_BYTES = 8;
   static constexpr int PUSH = 2;
   struct Masks {};
@@ -179,10 +181,10 @@ struct s1 {
     u32 a1;
   };
   struct Columns {
-    const f32* edge_weight;
+    Column<f32> edge_weight;
   };
-  static __device__ __forceinline__ Columns bind_columns(const u64* row) {
-    return Columns{pointer<const f32>(row, ROW_COLUMNS + 0)};
+  static __device__ __forceinline__ Columns bind_columns(const u64* row, bool streams = false) {
+    return Columns{{pointer<const f32>(row, ROW_COLUMNS + 0), streams}};
   }
   struct Env {
     f32* field_dist;

@@ -1,4 +1,4 @@
-"""Refuses runs that would keep edge states elsewhere than in the memory of one CPU."""
+"""Refuses runs that would keep edge states elsewhere than in the memory of one CPU or one GPU."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from vlang.errors import BindError, GraphError
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.visible import expressions, statements
+from vlang.options import ALL_GPUS, device_names
 from vlang.runtime.cluster.transports.transport import here
 from vlang.runtime.graph.topology.opposites import OneWay
 
@@ -39,17 +40,19 @@ def refuse(program: Program, options: Options, graph: Graph | None = None) -> No
     if why:
         name = program.stages().program.names[states[0].name]
         raise BindError(f"{program.name}, line {states[0].span.line}: `{name}` is an edge state, which is kept in the "
-                        f"memory of one CPU; {why}")
+                        f"memory of one CPU or one GPU; {why}")
 
 
 def _elsewhere(options: Options) -> str:
     """Return advice on which options of a run to change; "" if the options permit edge states."""
     if options.cluster is not None or here() is not None:
         return "run it on one machine: leave out cluster"
-    if options.device not in ("cpu", "auto"):
-        return "GPUs do not keep edge states: leave out device, or write device=\"cpu\""
-    if options.on_interrupt != "stop":
-        return "partial results have fields of vertices only: leave out on_interrupt"
+    if options.device == ALL_GPUS or len(device_names(options.device)) > 1:
+        return "several GPUs do not exchange values of edges: write device=\"gpu\""
+    if options.device != "cpu" and options.kernel == "edge-list":
+        return "kernel=edge-list reads edges in another order than the values: leave out kernel"
+    if options.device != "cpu" and options.dispatch != "gpu":
+        return "dispatch gives some edges to the CPU, and the values of edges stay on the GPU: leave out dispatch"
     if options.chaos is not None:
         return "chaos takes the edges of a vertex in another order than their values: leave out chaos"
     return ""

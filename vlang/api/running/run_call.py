@@ -69,8 +69,6 @@ def ran_call(program: Program, call: Call, draws: Draws | None = None) -> Ran:
     """Run a bound call on the machine that its options name, and look for values that overflowed."""
     graph, precision = call.graph, call.precision
     stages = program.stages(precision)
-    if stages.program.states and call.options.device == "auto":
-        call = replace(call, options=replace(call.options, device="cpu"))  # the only device that keeps edge states
     arrays = {**call.fields, **call.old}
     columns, given, sizes = columns_of(stages.program, graph), frozenset(arrays), sizes_of(graph.n, graph.m)
 

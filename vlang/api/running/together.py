@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import fields
 from functools import partial
@@ -19,7 +19,7 @@ from vlang.api.running.run_call import renumbered, result_of_run, warnings_after
 from vlang.api.running.watched import watched
 from vlang.errors import VlangError
 from vlang.ir.forms.ranges import sizes_of
-from vlang.options import Options
+from vlang.options import ALL_GPUS, Options, device_names
 from vlang.runtime.cluster.transports.transport import here
 from vlang.runtime.cpu.together.group import LEAST, Abandoned, Group
 from vlang.runtime.cpu.together.machine import TOGETHER_WAYS, TogetherMachine
@@ -42,28 +42,25 @@ if TYPE_CHECKING:
     from vlang.runtime.cpu.placement import Placement
     from vlang.runtime.results.result import Result
 
-__all__ = ["alone_because", "most_together", "run_together"]
+__all__ = ["alone", "alone_because", "in_turns", "most_together", "never_together", "on_one_gpu",
+           "outcome_of", "run_together", "summary"]
 
 _FEWEST = 1 << 17  # edges of a graph below which taking turns takes longer than it saves
 _FEWEST_SEARCHED = 4_000_000  # the same for searches, which read few edges by themselves
 _DENSE = 16  # edges of a vertex below which the passes over vertices, which are not shared, are most of the time
 _FREE = frozenset({"threads", "max_rounds", "precision", "derive", "deterministic", "memory"})
 """Options with which runs may go together, whatever their values."""
+_FREE_ON_GPU = _FREE | {"device", "gpu_memory", "device_cache", "kernel"}
 
 
 def alone_because(program: Program, calls: Sequence[Call]) -> str:
     """Return the reason why calls of a program with the same graph and options must run one after the other; "" if the
     calls can run together.
     """
-    call = calls[0]
-    graph = call.graph
-    other = _other_option(call)
-    if other:
-        return f"with the option `{other}` runs do not go together"
-    if here() is not None:
-        return "they run on several ranks"
-    if listeners():
-        return "their progress is shown or recorded"
+    call, graph = calls[0], calls[0].graph
+    reason = never_together(call)
+    if reason:
+        return reason
     if len(calls) < LEAST:
         return f"these are fewer than {LEAST} runs, or memory has no room for more at a time"
     streams = graph.stored is not None and _placement(program, call, 1).streams
@@ -84,10 +81,24 @@ def alone_because(program: Program, calls: Sequence[Call]) -> str:
                 "a vertex takes all that its neighbours contribute at once")
 
 
+def never_together(call: Call) -> str:
+    """Return the reason why no two runs with the options of a call share their reads; "" if they may on some device."""
+    other = _other_option(call)
+    if other:
+        return f"with the option `{other}` runs do not go together"
+    if here() is not None:
+        return "they run on several ranks"
+    return "their progress is shown or recorded" if listeners() else ""
+
+
 def most_together(program: Program, call: Call) -> int:
     """Return the largest number of runs that can share reads. For searches, it is the number of bits in a word; for
     other programs, the number of values in a cache line. Fewer runs share reads if memory is short.
     """
+    if on_one_gpu(call.options):
+        from vlang.runtime.gpu.kernels.entries import WOVEN  # start-up
+
+        return WOVEN  # the runs for which memory does not suffice follow in another group
     most, graph = SEARCHES if _searches(program, call) else WIDTH, call.graph
     if graph.m < _FEWEST or here() is not None or _other_option(call):
         return most
@@ -148,7 +159,13 @@ def _other_option(call: Call) -> str:
     """An option of a call with which runs do not go together; "" if there is none."""
     plain = Options()
     asked = sorted(one.name for one in fields(Options) if getattr(call.options, one.name) != getattr(plain, one.name))
-    return next((name for name in asked if name not in _FREE), "")
+    free = _FREE_ON_GPU if on_one_gpu(call.options) else _FREE
+    return next((name for name in asked if name not in free), "")
+
+
+def on_one_gpu(options: Options) -> bool:
+    """Return whether runs are asked to use one GPU."""
+    return options.device not in ("cpu", "auto", ALL_GPUS) and len(device_names(options.device)) == 1
 
 
 def _bytes_of_run(program: Program, call: Call) -> int:
@@ -183,33 +200,55 @@ def run_together(program: Program, calls: Sequence[Call]) -> Iterator[Result]:
                 graph = graph.loaded()
         group = Group(graph, len(calls), call.options.threads)
         machine = partial(TogetherMachine, plan, graph, call.options, group, ring=ring)
-        tasks = [Task(partial(group.run, number,
-                              partial(_outcome, plan, one, watched(program, one)[0], partial(machine, number))))
+        works = [partial(_outcome, plan, one, watched(program, one)[0], partial(machine, number))
                  for number, one in enumerate(calls)]
         try:
-            for task in tasks:
-                task.begin()
-            for task in tasks:
-                task.wait()
+            tasks = in_turns(group, works)
         finally:
-            group.stop()
-            for task in tasks:
-                task.wait()
             group.cpu.end()
-    text = f"{len(calls)} runs went together: they shared {group.shared:,} traversals of the edges"
-    text += f"; {group.alone:,} by themselves, to compare, or since that is faster" if group.alone else ""
     read = 0 if ring is None else ring.reading.nbytes
+    text = summary(group, len(calls)) + ("" if ring is None else f", and read {in_bytes(read)} from disk in all")
     for one, task in zip(calls, tasks, strict=True):
-        outcome = _result_of(task, tasks)
+        outcome = outcome_of(task, tasks)
         after = warnings_after(program, one, outcome, True)
         ran = Ran(plan, outcome, "cpu", "as asked", before=tuple(short), after=after,
                   placement="" if placement is None else placement.text, read_bytes=read)
         result = result_of_run(program, one, ran)
-        result.together = text if ring is None else f"{text}, and read {in_bytes(read)} from disk in all"
+        result.together = text
         yield result
 
 
-def _result_of(task: Task[Outcome], tasks: Sequence[Task[Outcome]]) -> Outcome:
+def alone(program: Program, calls: Iterable[Call], reason: str) -> Iterator[Result]:
+    """Run calls one after the other; `reason` says why the calls do not share reads of the edges."""
+    for call in calls:
+        with memory_named(f"{program.name} on {call.graph.name}"):
+            result = program.run_bound(call)
+        result.together = f"each run read the edges by itself: {reason}"
+        yield result
+
+
+def summary(group: Group, runs: int) -> str:
+    """Return a sentence about the traversals of a group."""
+    text = f"{runs} runs went together: they shared {group.shared:,} traversals of the edges"
+    return text + (f"; {group.alone:,} by themselves, to compare, or since that is faster" if group.alone else "")
+
+
+def in_turns(group: Group, works: Sequence[Callable[[], Outcome]]) -> list[Task[Outcome]]:
+    """Run the calls of a group, each in its own thread, and wait for all; returns the ended tasks."""
+    tasks = [Task(partial(group.run, number, work)) for number, work in enumerate(works)]
+    try:
+        for task in tasks:
+            task.begin()
+        for task in tasks:
+            task.wait()
+    finally:
+        group.stop()
+        for task in tasks:
+            task.wait()
+    return tasks
+
+
+def outcome_of(task: Task[Outcome], tasks: Sequence[Task[Outcome]]) -> Outcome:
     """The outcome of a run, or its error. If a run ended early because another run failed, the result is the error of
     the other run.
     """

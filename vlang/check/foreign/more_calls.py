@@ -84,8 +84,20 @@ def _value_of_edge(run: Run, node: t.Call, at: Sight) -> Advice | None:
             (":" if len(names) == 1 else ""), names[0] if len(names) == 1 and at.inside == "edges" else "", node)
 
 
+def _converged(run: Run, node: t.Call, at: Sight) -> Advice | None:
+    """Return the advice on `repeat until converged(rank, 1e-9)`."""
+    if node.name.lower() not in ("converged", "has_converged", "hasconverged", "is_converged") or len(node.args) != 2 \
+            or not isinstance(node.args[0], t.Name):
+        return None
+    x, limit = _texts(run, node)
+    v = run.variable(at.scope, "v")
+    return (f"there is no function `{node.name}`", "`change` is the change of a field in a superstep:",
+            f"max(abs(change({v}.{x})) for {v} in vertices) < {limit}", node)
+
+
 MORE_RULES: tuple[Callable[[Run, t.Call, Sight], Advice | None], ...] = (
-    _filled, _joined, _strength, _softmax, _digits, _value_of_edge)
+    _filled, _joined, _strength, _softmax, _digits, _value_of_edge,
+    _converged)
 
 
 def message_of_other_language(run: Run, value: t.Expr) -> str:

@@ -53,12 +53,35 @@ def _otherwise(run: Run, node: t.Reduce, cond: t.Expr, at: Sight) -> bool:
                     continue
                 text = f"{rewrite.one_line(run.text(side))} == self"
                 write = rewrite.edited(run.file.text, node.span, [(part.span, text)])
+                if isinstance(other, t.Name) and isinstance(side, t.Member) and side.name == other.name and \
+                        _of_my_group(run, node, part, text, at):
+                    return True
                 help_ = f"the values of each group are then found at the vertex that names it, as `{other.name}.x`" \
                     if isinstance(other, t.Name) else "an `or` or `not` around it would need all pairs of vertices"
                 run.report(Code.NO_VERTEX, _HERE, part.span, "another condition on this vertex", help=help_,
                            write=write, replaces=node.span)
                 return True
     return False
+
+
+def _of_my_group(run: Run, node: t.Reduce, part: t.Compare | t.Expr, text: str, at: Sight) -> bool:
+    """Report `count(true for v in vertices if v.f == f)` as the start value of a field. Return whether it is one.
+
+    The proposal reduces over each group at the vertex that names the group, and reads the value there.
+    """
+    field = at.item
+    if not isinstance(field, t.VertexField) or len(field.names) != 1 or field.init is None or at.scope is not run.root:
+        return False
+    pointer = text.removesuffix(" == self").partition(".")[2]
+    here = run.fresh(f"{field.names[0]}_here")
+    reduction = rewrite.edited(run.file.text, node.span, [(part.span, text)])
+    declared = rewrite.one_line(run.file.text[field.span.start : field.init.span.start])
+    run.report(Code.NO_VERTEX, _HERE, part.span, "another condition on this vertex",
+               help="the values of a group meet at the vertex that names the group, and are read there:",
+               write=(f"{declared.replace(field.names[0], here, 1)} {reduction}",
+                      rewrite.edited(run.file.text, field.span, [(node.span, f"{pointer}.{here}")])),
+               replaces=field.span)
+    return True
 
 
 def _pointer(expr: t.Expr, v: str, fields: set[str]) -> bool:

@@ -126,6 +126,9 @@ class NumbaDialect(Dialect):
     def column(self, number: int, name: str) -> str:
         return f"columns[{number}]"
 
+    def edge_place(self, edge: str, columns: int) -> str:
+        return f"{self.column(columns, 'first edge')} + {edge}"  # edges are numbered within a page
+
     # ------------------------------------------------------------------------- functions
     def define(self, function: Function, name: str = "") -> str:
         """Code of a generated function.

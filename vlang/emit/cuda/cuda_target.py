@@ -11,7 +11,6 @@ from vlang.emit.shared.scalars import ScalarText
 from vlang.emit.shared.stage import StageWriter
 from vlang.emit.shared.target import Module, StageText
 from vlang.emit.shared.values.dialect import Function
-from vlang.emit.shared.values.formulas import Unwritable
 from vlang.runtime.plan import plan as kernelset
 
 __all__ = ["GENERATED", "SKELETONS", "CudaTarget"]
@@ -19,8 +18,9 @@ __all__ = ["GENERATED", "SKELETONS", "CudaTarget"]
 _FOLDER = Path(__file__).resolve().parent / "skeletons"
 SKELETONS = (
     "prelude", "words", "operators", "saturating", "common", "atomics", "vertices", "state", "topology", "pull",
-    "shards", "listed", "frontier", "push", "early", "priority", "alone", "persistent", "traverse", "notify", "engines",
-    "paged", "loaded", "bitmaps", "scratch", "groups", "holistic", "relay", "connect", "mirrors", "boundary",
+    "shards", "together", "listed", "frontier", "push", "early", "priority", "alone", "persistent", "traverse",
+    "notify", "engines", "paged", "loaded", "bitmaps", "scratch", "groups", "holistic", "relay", "connect", "mirrors",
+    "boundary",
 )
 """The skeleton files in the order of the text; the constants of runtime/plan/plan.py follow after the first file."""
 
@@ -39,8 +39,6 @@ class CudaTarget:
 
     def stage(self, writer: StageWriter) -> StageText:
         """The struct of a stage, and the properties that the engine uses."""
-        if writer.states:
-            raise Unwritable("on a GPU, an edge state", writer.stage.gathers[0].span)
         struct = StageStruct(writer, self.dialect)
         text = struct.text()
         roles = ["pull", "segments", "finish"] if writer.stage.domain else ["compute"]

@@ -7,7 +7,13 @@ from collections.abc import Callable
 from vlang.syntax.codes import Code
 from vlang.syntax.lines import Scan
 from vlang.syntax.mistakes.block import LEAVE_ALL, Block, Found
-from vlang.syntax.mistakes.comprehensions import distinct, two_fors, unpacked
+from vlang.syntax.mistakes.comprehensions import (
+    component_sum,
+    distinct,
+    distinct_of_all,
+    two_fors,
+    unpacked,
+)
 from vlang.syntax.mistakes.dialects import LINES
 from vlang.syntax.mistakes.hints import parses
 from vlang.syntax.mistakes.loops import (
@@ -30,7 +36,7 @@ _MOST_LINES = 300  # lines of a text that is compared: each rule may look at all
 _RULES: tuple[_Rule, ...] = (match_query, path_pattern, several_steps, accumulated, loop, breadth_first,
                              halted_vertices,
                              edge_function, function, edge_function_applied, traversal, messages_of_edges,
-                             two_fors, distinct, unpacked, *LINES)
+                             two_fors, distinct, distinct_of_all, component_sum, unpacked, *LINES)
 
 
 def report_blocks(found: Scan) -> None:

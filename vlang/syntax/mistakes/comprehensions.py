@@ -6,7 +6,7 @@ import re
 
 from vlang.syntax.mistakes.block import Block, Found
 
-__all__ = ["distinct", "two_fors", "unpacked"]
+__all__ = ["component_sum", "distinct", "distinct_of_all", "two_fors", "unpacked"]
 
 _DOMAIN = r"\w+ ?(?:->|--) ?\w+"
 _HEAD = r"(?P<head>(?P<word>vertex|gather) (?P<name>\w+)(?:: (?P<type>\w+))? = )"
@@ -18,7 +18,11 @@ _COMMON = re.compile(rf"{_HEAD}(?P<fold>sum|count|any|all)\((?P<body>.+?) (?:for
                      rf"for (?P<second_>\w+ in common\([^()]*\)) (?P<at_>for) (?P<first_>{_DOMAIN}))\)(?P<rest>.*)")
 _SET = re.compile(rf"{_HEAD}(?:len|count)\((?P<at>{{|set\()(?P<body>[\w.]+) for (?P<first>{_DOMAIN})"
                   rf"(?: for (?P<second>{_DOMAIN}))?(?:}}|\))\)")
+_DISTINCT = re.compile(r"(?P<head>(?:global|let) (?P<name>\w+)(?:: \w+)? = )count\((?P<at>distinct) (?P<v>\w+)\."
+                       r"(?P<field>\w+) for (?P=v) in vertices\)")
 _UNPACKED = re.compile(r"gather (?P<at>\((?P<parts>\w+(?:, ?\w+)+)\)) = (?P<value>.+)")
+_COMPONENTS = re.compile(r"(?P<before>.*?)\b(?P<x>\w+)\.(?P<at>(?P<fold>sum|mean|min|max|argmin|argmax)\(\))"
+                         r"(?P<after>.*)")
 
 
 def _from(domain: str, vertex: str) -> tuple[str, str] | None:
@@ -76,19 +80,40 @@ def distinct(block: Block) -> Found | None:
                   f"    where {two}: apply {match['name']} += 1"), match["at"])
 
 
+def distinct_of_all(block: Block) -> Found | None:
+    """Recognise `count(distinct v.label for v in vertices)` of labels that are vertices."""
+    match = _DISTINCT.fullmatch(block.text(0))
+    if match is None or block.around.fields.get(match["field"]) != "vertex" or not block.around.top:
+        return None
+    v, named = match["v"], block.around.fresh(f"{match['field']}_used")
+    return Found("there is no `distinct`: a vertex knows whether it is the value of some vertex",
+                 "these vertices are counted:",
+                 (f"vertex {named}: bool = any(true for {v} in vertices if {v}.{match['field']} == self)",
+                  f"{match['head']}count({v}.{named} for {v} in vertices)"), match["at"])
+
+
+def component_sum(block: Block) -> Found | None:
+    """Recognise `y.sum()` of a vector, whose components are added up at each vertex."""
+    match = _COMPONENTS.fullmatch(block.text(0))
+    if match is None or not any(re.match(rf"vertex {match['x']}: \w+\[", line) for line in block.around.before):
+        return None
+    return Found(f"a value has no method `{match['at']}`", "over the components of a vector:",
+                 (f"{match['before']}{match['fold']}({match['x']}){match['after']}",), match["at"])
+
+
 def unpacked(block: Block) -> Found | None:
     """Recognise `gather (r, s) = min((u.a, u.b) for u -- self)`, whose parts are read in the lines below."""
     match = _UNPACKED.fullmatch(block.text(0))
     if match is None:
         return None
-    parts = re.split(", ?", match["parts"])
-    best, lines = block.around.fresh("_".join(parts)), block.found.lines
+    parts, lines = re.split(", ?", match["parts"]), block.found.lines
+    best, indent, last = block.around.fresh("_".join(parts)), lines[block.place].indent, 0
     reads = re.compile(rf"(?<![.\w])(?:{'|'.join(parts)})(?!\w)")
     below = [block.text(0).replace(match["at"], best, 1)]
-    indent, last = lines[block.place].indent, 0
-    while block.place + len(below) < len(lines) and lines[block.place + len(below)].indent == indent:
+    while block.place + len(below) < len(lines) and lines[block.place + len(below)].indent >= indent:
         offset = len(below)
-        below.append(reads.sub(lambda read: f"{best}[{parts.index(read[0])}]", block.text(offset)))
-        last = offset if below[-1] != block.text(offset) else last
+        new = reads.sub(lambda read: f"{best}[{parts.index(read[0])}]", block.text(offset))
+        last = offset if new != block.text(offset) else last
+        below.append(" " * (lines[block.place + offset].indent - indent) + new)
     return Found("a `gather` names one value", "the parts of a tuple are read by their places:",
                  tuple(below[: last + 1]), match["at"], last + 1)

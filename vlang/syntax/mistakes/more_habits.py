@@ -51,6 +51,11 @@ MORE = (
     # Python, Rust, C
     row(r"for (NAME) in (?P<at>(\w+) ?\.\.[.=]? ?(.+)):", "`\\2` is written `from \\3 to \\4`",
         "both numbers are included:", r"for \1 from \3 to \4:"),
+    row(r"(.*?)(?P<at>\|(NAME)\|)(.*)", "`\\2` is written `len(\\3)`", "the number of vertices of a set:",
+        r"\1len(\3)\4"),
+    row(rf"(.*)\bmax\((NAME) for \2 in (?P<at>range)\(.*\) if (?:count|sum)\((NAME)\.(NAME) >= \2 for {_ARROW}\) "
+        r">= \2\)(.*)", "a reduction ranges over edges or vertices, not over a `range` of numbers",
+        "the largest k such that k values are at least k:", r"\1hindex(\4.\5 for \6)\7"),
     row(r".*\(.+ for NAME in (?P<at>range)\(.*\).*\)",
         "a reduction ranges over edges or vertices, not over numbers",
         "`u -> self`, `self -> u`, `u -- self` or `v in vertices`; "

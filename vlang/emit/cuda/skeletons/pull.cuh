@@ -41,7 +41,8 @@ template <class S> struct Staged {
 };
 
 // Joins contributions first, first + stride, ... of a row, in this order. Loads past the end repeat the last edge and
-// are discarded, so that N loads are in flight even in short rows. Stops when nothing can change the result (rule X1).
+// are discarded, so that N loads are in flight even in short rows. A pass that stores values at edges omits them, because
+// two lanes must not store the value of an edge. Stops when nothing can change the result (rule X1).
 template <class S, u32 N, class Source>
 __device__ __forceinline__ typename S::Acc strided(
     const typename S::Env& env, const Source& source, u32 degree, u32 first, u32 stride) {
@@ -55,7 +56,9 @@ __device__ __forceinline__ typename S::Acc strided(
     }
     UNROLL
     for (u32 j = 0; j < N; j++) {
-      items[j] = source.item(i + j * stride < degree ? i + j * stride : degree - 1, targets[j]);
+      if (!S::STORES || i + j * stride < degree) {
+        items[j] = source.item(i + j * stride < degree ? i + j * stride : degree - 1, targets[j]);
+      }
     }
     UNROLL
     for (u32 j = 0; j < N; j++) {

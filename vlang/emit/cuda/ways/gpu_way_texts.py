@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from vlang.emit.cuda.ways.gpu_notify_text import NotifyText
 from vlang.emit.cuda.ways.gpu_push_text import PushText
+from vlang.emit.cuda.ways.gpu_together_text import GpuTogetherText
 from vlang.emit.cuda.ways.gpu_way_text import GpuWayText
 
 __all__ = ["GPU_WAY_TEXTS"]
 
-GPU_WAY_TEXTS: list[type[GpuWayText]] = [NotifyText, PushText]
+GPU_WAY_TEXTS: list[type[GpuWayText]] = [NotifyText, PushText, GpuTogetherText]

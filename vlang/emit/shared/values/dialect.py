@@ -317,6 +317,15 @@ class Dialect(ABC):
     def column(self, number: int, name: str) -> str:
         """The pointer to an edge column."""
 
+    @abstractmethod
+    def edge_place(self, edge: str, columns: int) -> str:
+        """Return code of the index of an edge among all in-edges.
+
+        Args:
+            edge: the number of the edge in the function that is written.
+            columns: the number of edge columns of the pass.
+        """
+
     # ---------------------------------------------------------------------------- the same in all dialects
     def load(self, type_: Type, raw: str) -> str:
         """The code that converts a stored value to the type for computations."""

@@ -43,10 +43,8 @@ def kept(scope: Scope, expr: f.Keep) -> str:
 
 
 def _entry(scope: Scope) -> str:
-    """Return code of the index of the current edge among all edges. The entry after the edge columns holds the first
-    edge of the page.
-    """
-    return f"{scope.env.dialect.column(len(scope.columns), 'first edge')} + {scope.edge_index}"
+    """Return code of the index of the current edge among all edges."""
+    return scope.env.dialect.edge_place(scope.edge_index, len(scope.columns))
 
 
 def _of_edge(scope: Scope, kind: str, name: str, type_: Type, index: str) -> str:

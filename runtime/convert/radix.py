@@ -1,0 +1,341 @@
+"""Sorts the edges of both directions by distributing them to buckets of rows: a radix sort of edges on disk.
+
+First the edges are written to buckets by source. The entries of a bucket fit in memory, where they are sorted by source
+and then written to buckets by target. So the neighbours of each row of in-edges already increase in the order of these
+entries, and sorting a bucket by row is enough. The finished in-edges are written to buckets by source again, in which
+the neighbours increase as well. No two entries are compared, and the list of edges is read once. Each thread processes
+a range of consecutive buckets, and the entries that the first thread writes come first.
+
+Entries are kept in blocks. Blocks that have been read are used again. The list of edges is divided into blocks while it
+is read, because memory that is touched for the first time costs the most. Columns are not supported, because their
+values would have to move with the entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.records import dataclass
+from vlang.runtime.convert.edges import Edges
+from vlang.runtime.graph.kernels import kernels
+from vlang.runtime.graph.paged.page_writer import PageWriter
+from vlang.runtime.storage.disk_arrays import DiskArrays
+from vlang.runtime.storage.memory import empty
+from vlang.runtime.threads.workers import on_threads
+
+__all__ = ["RadixSort", "Rows"]
+
+_MIRROR, _NO_LOOPS, _RANKED = 1, 2, 4  # the same as in kernels/radix.py
+_FINE = 1 << 15
+_MOST_ENTRIES = 1 << 17  # entries of a bucket: the neighbours of the bucket fit into a cache
+_MOST_BUCKETS = 1 << 10
+_LEAST_BLOCK, _MOST_BLOCK = 1 << 7, 1 << 15  # entries of a block
+_CHUNK = 1 << 16  # edges that a thread reads at a time
+_SPARE = 8  # blocks
+_LINE = 8  # entries of a cache line
+
+Int64s = NDArray[np.int64]
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a direction, divided into buckets.
+
+    Attributes:
+        degrees: uint32[n], the length of each row.
+        bounds: int64[B + 1], the first row of each bucket, and the end.
+        starts: int64[B + 1], the number of entries before each bucket, and of all entries.
+        buckets: uint16[G], see kernels/radix.py.
+        grain: see kernels/radix.py.
+    """
+
+    degrees: NDArray[np.uint32]
+    bounds: Int64s
+    starts: Int64s
+    buckets: NDArray[np.uint16]
+    grain: int
+
+    @staticmethod
+    def cut(degrees: NDArray[np.uint32]) -> Rows:
+        """Divide the rows into buckets of at most _MOST_ENTRIES entries, and as many rows. A bucket is larger if a
+        group of rows has more entries, or if there would be too many buckets.
+        """
+        n = len(degrees)
+        grain = max(0, (max(n, 1) - 1).bit_length() - 16)
+        firsts = _first_rows(n, grain)
+        ends = np.cumsum(np.add.reduceat(degrees, firsts, dtype=np.int64)) if n else np.zeros(0, np.int64)
+        total = int(ends[-1]) if n else 0
+        entries, rows = (max(_MOST_ENTRIES, -(-count // _MOST_BUCKETS)) for count in (total, n))
+        after = np.append(firsts[1:], n)  # the end of each group
+        group, groups = 0, [0]
+        while group < len(firsts):
+            before, first = int(ends[group - 1]) if group else 0, int(firsts[group])
+            fit = min(np.searchsorted(ends, before + entries, side="right"),
+                      np.searchsorted(after, first + rows, side="right"))  # fmt: skip
+            group = max(group + 1, int(fit))
+            groups.append(group)
+        at = np.array(groups)
+        buckets = np.repeat(np.arange(len(at) - 1), np.diff(at)).astype(np.uint16)
+        bounds, starts = np.append(firsts, n)[at], np.append(0, ends)[at]
+        return Rows(degrees, bounds.astype(np.int64), starts.astype(np.int64), buckets, grain)
+
+    @property
+    def count(self) -> int:
+        """The number of buckets."""
+        return len(self.bounds) - 1
+
+    @property
+    def largest(self) -> tuple[int, int]:
+        """The most entries of a bucket, and the most rows of a bucket."""
+        return int(np.diff(self.starts).max(initial=0)), int(np.diff(self.bounds).max(initial=0))
+
+    def parts(self, threads: int) -> list[range]:
+        """Divide the buckets into a range for each thread, with about equally many entries."""
+        wanted = [int(self.starts[-1]) * i // threads for i in range(threads + 1)]
+        cuts = np.searchsorted(self.starts, wanted)
+        cuts[0], cuts[-1] = 0, self.count
+        return [range(low, high) for low, high in zip(cuts[:-1].tolist(), cuts[1:].tolist())]
+
+
+def _first_rows(n: int, grain: int) -> Int64s:
+    """The first row of each group: groups of one row, and then groups of 2^grain rows (see kernels/radix.py)."""
+    rows = np.arange(_FINE, 2 * _FINE + 2)
+    coarse = rows[rows - (rows >> grain) > _FINE]
+    if not grain or n <= coarse[0]:
+        return np.arange(n, dtype=np.int64)
+    last = _FINE + ((n - 1) >> grain)
+    return np.concatenate([np.arange(coarse[0]), (np.arange(coarse[0], last + 1) - _FINE) << grain]).astype(np.int64)
+
+
+class _Scattered:
+    """The blocks to which one thread writes entries."""
+
+    def __init__(self, buckets: int, most: int, free: Int64s, size: int) -> None:
+        """Begin with one block for each bucket.
+
+        Args:
+            buckets: the number of buckets.
+            most: the number of all blocks.
+            free: the free blocks, at least one for each bucket.
+            size: entries of a block.
+
+        All buckets fill at about the same rate. If their blocks began at the same place of a memory page, the cache
+        lines that are written would be in a few sets of the cache. So each bucket begins at another line of its block.
+        """
+        self.free, self.log = np.empty(most, np.int64), np.empty((most, 2), np.int64)
+        self.counts = np.array([0, buckets])
+        self.cursors = free[:buckets] + (_LINE * np.arange(buckets) + 1) % size
+        self.log[:buckets, 0], self.log[:buckets, 1] = np.arange(buckets), self.cursors
+        self.release(free[buckets:])
+
+    @property
+    def arrays(self) -> tuple[Int64s, Int64s, Int64s, Int64s]:
+        """The arguments `cursors`, `free`, `log` and `counts` of kernels."""
+        return self.cursors, self.free, self.log, self.counts
+
+    def release(self, blocks: Int64s) -> None:
+        """Add free blocks."""
+        count = int(self.counts[0])
+        self.free[count : count + len(blocks)] = blocks
+        self.counts[0] += len(blocks)
+
+
+class _Chains:
+    """The blocks of each bucket, in order, and the blocks that are free."""
+
+    def __init__(self, outputs: Sequence[_Scattered], buckets: int, size: int) -> None:
+        logs = [output.log[: output.counts[1]] for output in outputs]
+        log = np.concatenate(logs)
+        order = np.argsort(log[:, 0], kind="stable")  # and so, in a bucket, by output and by use
+        lengths = size - log[:, 1] % size
+        begin = 0
+        for output, used in zip(outputs, logs):
+            last = np.empty(buckets, np.int64)
+            last[used[:, 0]] = np.arange(begin, begin + len(used))  # the last assignment to an element wins
+            lengths[last] = output.cursors - log[last, 1]
+            begin += len(used)
+        self.blocks, self.lengths = log[order, 1], lengths[order]
+        self.begins = np.searchsorted(log[order, 0], np.arange(buckets + 1))
+        self.free = np.concatenate([output.free[: output.counts[0]] for output in outputs])
+
+    def of(self, bucket: int) -> tuple[Int64s, Int64s]:
+        """The blocks of a bucket, and the number of entries of each block."""
+        here = slice(*self.begins[bucket : bucket + 2].tolist())
+        return self.blocks[here], self.lengths[here]
+
+
+class _Read:
+    """The part of an array that one thread has read, as blocks that are free."""
+
+    def __init__(self, array: NDArray[np.uint32], first: int, pool: NDArray[np.uint64], size: int) -> None:
+        """Begin at element `first`. Blocks have `size` entries, and are relative to `pool`."""
+        self._bytes = array.ctypes.data - pool.ctypes.data
+        self._size = size
+        self._next = -(-(self._bytes + 4 * first) // (8 * size)) * size
+
+    def until(self, end: int) -> Int64s:
+        """The further blocks before element `end`."""
+        stop = (self._bytes + 4 * end) // (8 * self._size) * self._size
+        blocks = np.arange(self._next, stop, self._size)
+        self._next = max(self._next, stop)
+        return blocks
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """How many blocks there are.
+
+    Attributes:
+        size: entries of a block.
+        fresh: the number of blocks of the pool.
+        all: an upper bound of the number of blocks, with the blocks in the list of edges.
+    """
+
+    size: int
+    fresh: int
+    all: int
+
+    @staticmethod
+    def of(edges: Edges, rows: dict[str, Rows], threads: int) -> _Blocks:
+        """The blocks that suffice in every round."""
+        total = len(edges.src) * (1 + edges.mirror)
+        buckets = max(one.count for one in rows.values())
+        size = 1 << min(max(total // (64 * threads * buckets), _LEAST_BLOCK), _MOST_BLOCK).bit_length() - 1
+        spare = threads * (2 * buckets + _CHUNK * (1 + edges.mirror) // size + _SPARE)
+        most = -(-total // size) + spare
+        fresh = most - len(edges.src) // size if _reusable(edges) else most
+        return _Blocks(size, fresh, fresh + len(edges.src) // size + 2)
+
+
+def _reusable(edges: Edges) -> bool:
+    """Whether both arrays of edges, which are temporary, can be divided into blocks."""
+    return not np.may_share_memory(edges.src, edges.dst) and all(
+        ends.flags.c_contiguous for ends in (edges.src, edges.dst))
+
+
+class RadixSort:
+    """Sorts the entries of one graph and writes them to pages."""
+
+    def __init__(self, edges: Edges, rows: dict[str, Rows], room: DiskArrays, threads: int) -> None:
+        """Allocate the pool of blocks on disk.
+
+        Args:
+            edges: the edges, without columns.
+            rows: the rows of the directions that are stored, "in" and perhaps "out".
+            room: allocates arrays on disk.
+            threads: how many threads to use.
+        """
+        self._edges, self._rows, self._threads = edges, rows, threads
+        self._by_source, self._by_target = rows.get("out", rows["in"]), rows["in"]
+        self._blocks = _Blocks.of(edges, rows, threads)
+        self._size = self._blocks.size
+        self._pool = room.empty(self._blocks.fresh * self._size, np.uint64)
+
+    @staticmethod
+    def need(edges: Edges, rows: dict[str, Rows], page: int, threads: int) -> int:
+        """Bytes of memory, without the degrees and ranks of vertices.
+
+        Args:
+            edges, rows, threads: as for `RadixSort`.
+            page: bytes of a page.
+        """
+        entries, most_rows = (max(one.largest[i] for one in rows.values()) for i in range(2))
+        blocks = _Blocks.of(edges, rows, threads).all
+        tables = sum(2 * len(one.buckets) + 64 * one.count for one in rows.values())
+        each = 4 * entries + 4 * most_rows + 24 * blocks + 10 * _CHUNK
+        return threads * each + 96 * blocks + tables + PageWriter.buffers(threads) * page
+
+    def write(self, writer: PageWriter, ranks: NDArray[np.uint32] | None, progress: Progress) -> None:
+        """Write the pages of all directions.
+
+        Args:
+            writer: receives the pages.
+            ranks: uint32[n], the new number of each vertex; None if the numbers stay.
+            progress: called with the finished fraction, 0 to 1.
+        """
+        chains = self._scattered(ranks)
+        del ranks
+        progress(0.2)
+        chains = self._round(chains, self._by_source, self._by_target, None, lambda part: progress(0.2 + 0.2 * part))
+        out = self._rows.get("out")
+        writer.begin("in", self._by_target.degrees, self._threads)
+        done = 0.4, (0.35 if out else 0.6)
+        chains = self._round(chains, self._by_target, out, writer, lambda part: progress(done[0] + done[1] * part))
+        writer.end()
+        if out is not None:
+            writer.begin("out", out.degrees, self._threads)
+            self._round(chains, out, None, writer, lambda part: progress(0.75 + 0.25 * part))
+            writer.end()
+
+    def _scattered(self, ranks: NDArray[np.uint32] | None) -> _Chains:
+        """Write the edges to buckets by source."""
+        edges, rows = self._edges, self._by_source
+        flags = _MIRROR * edges.mirror | _NO_LOOPS * (not edges.loops) | _RANKED * (ranks is not None)
+        given = np.zeros(1, np.uint32) if ranks is None else ranks
+        count, size, reusable = len(edges.src), self._size, _reusable(edges)
+        parts = [(count * i // self._threads, count * (i + 1) // self._threads) for i in range(self._threads)]
+        free = np.array_split(np.arange(self._blocks.fresh) * size, self._threads)
+        outputs = [_Scattered(rows.count, self._blocks.all, some, size) for some in free]
+        code = kernels("radix")["scatter_edges"]
+
+        def scatter(thread: int) -> None:
+            first, end = parts[thread]
+            output = outputs[thread]
+            sources, targets = np.empty((2, _CHUNK), np.uint32)
+            read = [_Read(ends, first, self._pool, size) for ends in (edges.src, edges.dst)] if reusable else []
+            for low in range(first, end, _CHUNK):
+                high = min(low + _CHUNK, end)
+                sources[: high - low], targets[: high - low] = edges.src[low:high], edges.dst[low:high]
+                for one in read:
+                    output.release(one.until(high))
+                code(sources, targets, 0, high - low, given, flags, rows.buckets, rows.grain, size - 1,
+                     *output.arrays, self._pool)  # fmt: skip
+
+        on_threads(self._threads, scatter, range(self._threads))
+        return _Chains(outputs, rows.count, size)
+
+    def _round(self, chains: _Chains, rows: Rows, others: Rows | None, writer: PageWriter | None, progress: Progress
+               ) -> _Chains:  # fmt: skip
+        """Sort each bucket by row, write its rows to pages, and write the reverse of its edges to buckets.
+
+        Args:
+            chains: the blocks of the buckets.
+            rows: the rows of the buckets.
+            others: the buckets to which entries are written; None if this is the last round.
+            writer: receives the rows; None if they are not written.
+            progress: called with the finished fraction, 0 to 1.
+        """
+        free = np.array_split(chains.free, self._threads)
+        outputs = [_Scattered(others.count if others else 0, self._blocks.all, some, self._size) for some in free]
+        parts = rows.parts(self._threads)
+        on_threads(self._threads, partial(self._serve, chains, rows, others, writer, outputs, parts, progress),
+                   range(self._threads))  # fmt: skip
+        return _Chains(outputs, others.count if others else 0, self._size)
+
+    def _serve(
+        self, chains: _Chains, rows: Rows, others: Rows | None, writer: PageWriter | None,
+        outputs: Sequence[_Scattered], parts: Sequence[range], progress: Progress, thread: int,
+    ) -> None:  # fmt: skip
+        """Process the buckets of one thread; arguments as for `_round`."""
+        code, output, part = kernels("radix"), outputs[thread], parts[thread]
+        entries, most_rows = rows.largest
+        targets, ends = empty(entries, np.uint32), empty(most_rows, np.uint32)
+        for bucket in part:
+            low, high = rows.bounds[bucket : bucket + 2].tolist()
+            begin, end = rows.starts[bucket : bucket + 2].tolist()
+            blocks, lengths = chains.of(bucket)
+            code["sort_bucket"](self._pool, blocks, lengths, len(blocks), rows.degrees, low, high, ends,
+                           targets)  # fmt: skip
+            output.release(blocks - blocks % self._size)
+            if others is not None:
+                code["scatter_rows"](targets, ends, low, high, others.buckets, others.grain, self._size - 1,
+                                  *output.arrays, self._pool)  # fmt: skip
+            if writer is not None:
+                writer.put(begin, targets[: end - begin])
+            if thread == 0:
+                progress((bucket + 1 - part.start) / len(part))

@@ -1,0 +1,1 @@
+"""Runs of one program on one GPU that share their reads of the edges."""
