@@ -12,6 +12,7 @@ from vlang.runtime.graph.packed_text import packed_output
 from vlang.runtime.storage.output import whole_file
 
 if TYPE_CHECKING:
+    from vlang.runtime.results.edge_states import EdgeStates
     from vlang.runtime.results.exported import Exported
 
 __all__ = ["FORMATS", "check_output", "save"]
@@ -64,8 +65,8 @@ def check_output(path: str | os.PathLike[str]) -> tuple[str, str]:
     return form, packed
 
 
-def save(result: Exported, path: str | os.PathLike[str]) -> None:
-    """Write a result to a file, atomically; see `Result.save`."""
+def save(result: Exported | EdgeStates, path: str | os.PathLike[str]) -> None:
+    """Write a result or its edge states to a file, atomically; see `Result.save`."""
     form, packed = check_output(path)
     with whole_file(path) as file, packed_output(file, packed) as out:
         _WRITERS[form](result, out)

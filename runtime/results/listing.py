@@ -39,7 +39,9 @@ Columns = Callable[[int, int], Iterator[Column]]
 """A function of a range of rows (first, end) that yields all columns for these rows, ids first."""
 
 
-def csv_blocks(widths: Mapping[str, int], rows: int, columns: Columns, mark: str = ",") -> Iterator[str]:
+def csv_blocks(
+    widths: Mapping[str, int], rows: int, columns: Columns, mark: str = ",", ids: Sequence[str] = ("vertex",)
+) -> Iterator[str]:
     """Yield a header line, then one line per row, in blocks.
 
     Args:
@@ -47,36 +49,44 @@ def csv_blocks(widths: Mapping[str, int], rows: int, columns: Columns, mark: str
         rows: the number of rows.
         columns: yields the values of a range of rows.
         mark: the separator, a comma or a tab.
+        ids: the names of the columns with ids, which come first.
     """
     names = [part for name, width in widths.items()
              for part in ([f"{name}.{k}" for k in range(width)] if width else [name])]
-    yield mark.join(["vertex", *names]) + "\n"
+    yield mark.join([*ids, *names]) + "\n"
     for start in range(0, rows, BLOCK):
         texts = [csv_texts(c.values, c.missing, mark) for whole in columns(start, min(start + BLOCK, rows))
                  for c in whole.components()]
         yield "\n".join(map(mark.join, zip(*texts, strict=True))) + "\n"
 
 
-def json_blocks(summary: Mapping[str, Any], names: Sequence[str], rows: int, columns: Columns) -> Iterator[str]:
-    """Yield one JSON object, in blocks: the entries of the summary, then `vertex` and `fields` as lists.
+def json_blocks(
+    summary: Mapping[str, Any], names: Sequence[str], rows: int, columns: Columns, ids: Sequence[str] = ("vertex",),
+    group: str = "fields",
+) -> Iterator[str]:
+    """Yield one JSON object, in blocks: the entries of the summary, then the ids and the fields as lists.
 
     Args:
         summary: the first entries of the object.
         names: the names of the fields.
         rows: the number of rows.
         columns: yields the values of a range of rows.
+        ids: the names of the columns with ids, which come first.
+        group: the name of the entry with the lists of all fields.
     """
-    yield json.dumps(summary)[:-1] + ', "vertex": '
-    yield from _json_list(0, rows, columns)
-    yield ', "fields": {'
-    for number, name in enumerate(names, 1):
-        yield f"{', ' if number > 1 else ''}{json.dumps(name)}: "
+    yield json.dumps(summary)[:-1]
+    for number, name in enumerate(ids):
+        yield f"{', ' if number or summary else ''}{json.dumps(name)}: "
+        yield from _json_list(number, rows, columns)
+    yield f', "{group}": {{'
+    for number, name in enumerate(names, len(ids)):
+        yield f"{', ' if number > len(ids) else ''}{json.dumps(name)}: "
         yield from _json_list(number, rows, columns)
     yield "}}\n"
 
 
 def _json_list(number: int, rows: int, columns: Columns) -> Iterator[str]:
-    """Yield column `number` as a JSON list, in blocks; column 0 has the ids."""
+    """Yield column `number` as a JSON list, in blocks."""
     yield "["
     for start in range(0, rows, BLOCK):
         column = next(c for i, c in enumerate(columns(start, min(start + BLOCK, rows))) if i == number)

@@ -12,7 +12,7 @@ from tests.reference.graphs import RefGraph, ref_graph, to_graph
 from tests.reference.interpreter import run
 from vlang.syntax.parser import parse_tree
 
-__all__ = ["PROGRAMS", "assert_same", "hub"]
+__all__ = ["PROGRAMS", "TEXTS", "assert_same", "hub"]
 
 # Messages without the part that came from the receiver, values that are read before and after a write, conditions,
 # a chain that is active as long as some row changes, bools and 64-bit integers, and an inner loop.
@@ -76,9 +76,9 @@ repeat rounds times:
     apply most = max(most, top)
     apply wide = far + both
 """
-_TEXTS = {"symmetric": _SYMMETRIC, "directed": _DIRECTED, "triangles": _TRIANGLES}
-PROGRAMS = {name: vlang.compile(text) for name, text in _TEXTS.items()}
-_TREES = {name: parse_tree(text, name) for name, text in _TEXTS.items()}
+TEXTS = {"symmetric": _SYMMETRIC, "directed": _DIRECTED, "triangles": _TRIANGLES}
+PROGRAMS = {name: vlang.compile(text) for name, text in TEXTS.items()}
+_TREES = {name: parse_tree(text, name) for name, text in TEXTS.items()}
 
 
 def assert_same(name: str, graph: RefGraph, **options: Any) -> None:

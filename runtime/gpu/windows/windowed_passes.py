@@ -15,6 +15,7 @@ from vlang.runtime.gpu.passes.gpu_frontier import Arena
 from vlang.runtime.gpu.passes.gpu_scratch import least_scratch
 from vlang.runtime.gpu.topology.cut import Cut, long_rows
 from vlang.runtime.gpu.topology.footprint import share_memory
+from vlang.runtime.gpu.topology.slotted_arrivals import slotted_form
 from vlang.runtime.gpu.topology.transfers import Transfer
 from vlang.runtime.gpu.ways.full_passes import FullPasses
 from vlang.runtime.gpu.ways.page_uses import uses_of
@@ -106,18 +107,19 @@ class WindowedPasses(FullPasses):
             if spec.length.startswith("segments:") and kind in sides:
                 taken += rounded(len(long_rows(sides[kind]).segments) * spec.width * DTYPES[spec.dtype].itemsize)
         taken += least_scratch(machine.device, machine.plan.stages, sides)
-        taken += sum(rounded(Arena.bytes(sizes)) for way, loop in self._taken()
+        taken += sum(rounded(Arena.bytes(sizes)) for way, loop in self.taken()
                      for sizes in way.sizes(loop, machine.n, sides))
         for free in (max(0, machine.device.budget() - taken), 0):
             try:
-                share_memory(sides, uses, free, machine.options.page_size, taken, moving=not self._whole_rows())
+                share_memory(sides, uses, free, machine.options.page_size, taken, moving=not self._whole_rows(),
+                             slotted=slotted_form(machine.options))
             except OutOfMemory as error:
                 return error
         raise AssertionError("edges fit into no memory")
 
-    def _stage_choices(self, stage: StageSpec, gpu: GpuStage) -> list[Choice]:
+    def choices(self, stage: StageSpec, gpu: GpuStage) -> list[Choice]:
         pulled = stage.name in uses_of(self.machine).get(stage.domain or "in", {})
-        return super()._stage_choices(stage, gpu) if pulled else []
+        return super().choices(stage, gpu) if pulled else []
 
     def _whole_rows(self) -> bool:
         """Return whether the offsets stay on the device, because kernels over whole rows read them at any vertex."""

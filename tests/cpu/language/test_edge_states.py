@@ -5,6 +5,7 @@ tested, too.
 from __future__ import annotations
 
 import gc
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import vlang
+from tests.checkpoints.test_interrupts import after
 from tests.checkpoints.test_points import Stopped, stopped_after, written_at_once
 from tests.cpu.edge_states import PROGRAMS, assert_same, hub
 from tests.reference.cases import simple_graph
@@ -81,6 +83,16 @@ def test_a_run_goes_on_from_every_checkpoint(name: str, tmp_path: Path, monkeypa
         np.testing.assert_array_equal(result.edge_states[state], values)
 
 
+def test_the_values_so_far() -> None:
+    """The edge states that an interrupt returns are those of a run with the same number of rounds."""
+    program, graph = PROGRAMS["triangles"], to_graph(simple_graph(family("rmat", False), False))
+    part = program(graph, rounds=9, on_interrupt="write", progress=after(4, signal.SIGINT))
+    want = program(graph, rounds=4)
+    assert (part.interrupted, part.rounds) == (True, 4)
+    for state, values in want.edge_states.items():
+        np.testing.assert_array_equal(part.edge_states[state], values)
+
+
 def test_a_directed_graph_with_all_opposite_edges_is_enough() -> None:
     edges = [(0, 1), (1, 0), (1, 0), (0, 1), (2, 2), (2, 1), (1, 2)]
     assert_same("symmetric", ref_graph(4, edges, weight=np.arange(7) + 1.0))
@@ -98,7 +110,6 @@ def test_an_edge_without_an_opposite_edge_is_an_error_with_the_line() -> None:
 @pytest.mark.parametrize(("options", "why"), [
     ({"device": "gpus"}, "several GPUs do not exchange values of edges: write device=\"gpu\""),
     ({"cluster": 2}, "run it on one machine: leave out cluster"),
-    ({"on_interrupt": "write"}, "partial results have fields of vertices only: leave out on_interrupt"),
     ({"chaos": 7}, "chaos takes the edges of a vertex in another order than their values: leave out chaos"),
 ])
 def test_other_machines_refuse_edge_states(options: dict[str, Any], why: str) -> None:
@@ -151,5 +162,7 @@ def test_the_table_of_edges_has_ids_and_values() -> None:
     result = PROGRAMS["directed"](graph)
     assert {name: values.tolist() for name, values in result.edge_states.table().items()} == {
         "source": ["a", "b"], "target": ["b", "c"], "far": [1, 1]}
+    assert result.edge_states.to_arrow().to_pydict() == {"source": ["a", "b"], "target": ["b", "c"], "far": [1, 1]}
+    assert result.edge_states.to_pandas()["far"].tolist() == [1, 1]
     with pytest.raises(KeyError, match=r"result.edge_states\['far'\]"):
         result["far"]

@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vlang.cli.budget import memory_budget
+from vlang.cli.describe import describe
 from vlang.cli.graphs import check_reading, check_stdin, graph_options, read_graph
 from vlang.cli.ranks import as_rank, budget_of_ranks, needed_of_rank, ranks_note, reads_shares, start_asked
 from vlang.cli.run_options import RunCommand, run_options, taken_options
@@ -57,6 +58,8 @@ class _Run(RunCommand):
 @click.option("-o", "--output", metavar="FILE",
               help="Write every row to a .parquet, .arrow, .csv, .tsv, .json or .npz file; also .csv.gz and "
               ".csv.zst; - is csv on stdout. DIR/ takes a Parquet file of each rank.")
+@click.option("--edge-output", "edges", metavar="FILE",
+              help="Write the edge states, a row for each edge with its source and target, to a file as -o does.")
 @click.option("--plot", "picture", metavar="FILE",
               help="Draw the first field to a .png or .svg file, or write a page about the run to a .html file; needs "
               "the extra plot.")
@@ -73,8 +76,8 @@ class _Run(RunCommand):
 @click.pass_context
 def command(
     ctx: click.Context, /, program: str | None, graph: str | None, parameters: tuple[str, ...], output: str | None,
-    picture: str | None, top: int, fields: tuple[str, ...], as_json: bool, verify: bool, quiet: bool,
-    wants_help: bool, **given: Any,
+    edges: str | None, picture: str | None, top: int, fields: tuple[str, ...], as_json: bool, verify: bool,
+    quiet: bool, wants_help: bool, **given: Any,
 ) -> None:
     """Run PROGRAM (a .vp file, or a name from `vlang list`) on GRAPH (a file, or a generator such as kron:16).
 
@@ -91,13 +94,13 @@ def command(
         if rank is not None and rank.rank:  # only rank 0 writes files, but every rank a part
             output = output if output is not None and output.endswith("/") else None
             picture = given["trace"] = None
-        _run(program, graph, parameters, output, picture, top, fields, as_json, verify, quiet, rank, given)
+        _run(program, graph, parameters, output, edges, picture, top, fields, as_json, verify, quiet, rank, given)
 
 
 def _run(
-    program: str | None, graph: str | None, parameters: tuple[str, ...], output: str | None, picture: str | None,
-    top: int, fields: tuple[str, ...], as_json: bool, verify: bool, quiet: bool, rank: Transport | None,
-    given: dict[str, Any],
+    program: str | None, graph: str | None, parameters: tuple[str, ...], output: str | None, edges: str | None,
+    picture: str | None, top: int, fields: tuple[str, ...], as_json: bool, verify: bool, quiet: bool,
+    rank: Transport | None, given: dict[str, Any],
 ) -> None:
     """Run the command, with its options, in this process.
 
@@ -115,8 +118,14 @@ def _run(
 
     if output is not None and output != "-":
         _check_output(output, rank)
+    if edges is not None:
+        from vlang.runtime.results.files import check_output  # start-up
+
+        _check_file(edges, check_output)
     if picture is not None:
-        _check_picture(picture)
+        from vlang.runtime.results.pictures.picture import check_picture  # start-up
+
+        _check_file(picture, check_picture)
     options = taken_options(given)
     reading = {name: value for name, value in given.items() if name not in EVERYDAY and name != "research"}
     apart = is_ray(options.get("cluster"))  # the ranks are other processes
@@ -135,7 +144,7 @@ def _run(
         check_folder(options["checkpoint"])
     if not quiet:
         warn(loaded)
-    _refuse_states(loaded, options)
+    _refuse_states(loaded, options, edges)
     size = 0 if rank is None else rank.size
     if rank is not None or apart:
         from vlang.api.arguments.bind_options import check_options  # start-up
@@ -172,6 +181,10 @@ def _run(
         if "target" in options and not as_json:
             for name, value in list(result.row(options["target"]).items())[1:]:
                 say(f"{name} of {options['target']} = {value}", err=output == "-")
+        if edges is not None:
+            result.edge_states.save(edges)
+            if not quiet:
+                note(f"wrote {edges}: {result.graph_edges:,} rows")
         _write(result, output, top, as_json, quiet, [rank.rank] if rank else range(size or 1), size or 1)
         if quiet and not result.converged and not {"max_rounds", "target"} & options.keys():  # a run ends where asked
             note(f"warning: not converged: {result.reason}")
@@ -222,14 +235,13 @@ def _check_output(path: str, rank: Transport | None) -> None:
         check_writable(path)
 
 
-def _check_picture(path: str) -> None:
-    """Raise an error before the run if a picture cannot be written to a file."""
-    from vlang.runtime.results.pictures.picture import check_picture  # start-up
+def _check_file(path: str, check: Callable[[str], object]) -> None:
+    """Raise an error before the run if a file cannot be written, or if `check` refuses the end of its name."""
     from vlang.runtime.storage.output import check_writable  # start-up
 
     try:
-        check_picture(path)
-    except BindError as error:
+        check(path)
+    except (BindError, GraphError) as error:
         raise click.UsageError(str(error)) from None
     check_writable(path)
 
@@ -292,8 +304,13 @@ def _check_options(options: dict[str, Any]) -> None:
         raise click.UsageError(text.replace("on_interrupt is", "--on-interrupt is")) from None
 
 
-def _refuse_states(loaded: Program, options: dict[str, Any]) -> None:
-    """Refuse edge states before a graph is read, if the machine does not support edge states. Raises BindError."""
+def _refuse_states(loaded: Program, options: dict[str, Any], edges: str | None) -> None:
+    """Refuse edge states before a graph is read, if the machine does not support edge states. Raises BindError, and
+    click.UsageError if a file of edge states was asked for and the program has none.
+    """
+    if edges is not None and not loaded.stages().program.states:
+        raise click.UsageError(f"{loaded.name} has no edge states: leave out --edge-output; -o writes the values of "
+                               "vertices")
     from vlang.api.arguments.bind_options import check_options  # start-up
     from vlang.api.running.edge_states import refuse  # start-up
 
@@ -358,35 +375,3 @@ def warn(program: Program) -> None:
 
     if program.warnings:
         note(report(program.warnings, program.source, program.filename))
-
-
-def describe(program: Program) -> str:
-    """A description of a program, its parameters and its outputs, for `vlang run PROGRAM --help`."""
-    lines = [f"{program.name}: {program.doc}" if program.doc else program.name]
-    if program.params:
-        rows = [
-            (f"{p.name}: {p.type}", "required" if p.required else f"default {_literal(p.default)}")
-            for p in program.params
-        ]
-        lines += ["", "Parameters:", *_pairs(rows)]
-    inputs = [(f"--field {f.name}=...", f"{f.type}, required") for f in program.fields if f.required]
-    if inputs:
-        lines += ["", "Values that the caller passes, one per vertex:", *_pairs(inputs)]
-    if program.edges:
-        rows = [(f"{e.name}: {e.type}", "the graph must have it" if e.required else "optional") for e in program.edges]
-        lines += ["", "Edge columns:", *_pairs(rows)]
-    outputs = [(f"{f.name}: {f.type}", "one per vertex") for f in program.fields]
-    outputs += [(g, "one for the graph") for g in program.globals]
-    lines += ["", "Gives:", *_pairs(outputs)]
-    return "\n".join(lines)
-
-
-def _literal(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "none" if value is None else str(value)
-
-
-def _pairs(rows: list[tuple[str, str]]) -> list[str]:
-    width = max(len(left) for left, _ in rows)
-    return [f"  {left.ljust(width)}  {right}" for left, right in rows]
