@@ -157,14 +157,13 @@ def cut_pages(degrees: Any, n: Any, total: Any, segment: Any, room: Any, edge_by
         starts, firsts: output, i64[most], the first edge and the first row of each page.
         most: further pages are counted, but not written.
     """
-    count = np.int64(0)
+    count = np.int64(1)
     row_of_page = np.int64(0)
     edge_of_page = np.int64(0)
     end = np.int64(0)
     if most > 0:
         starts[0] = 0
         firsts[0] = 0
-    count = 1
     for row in range(n):
         begin = end
         end += np.int64(degrees[row])
@@ -186,7 +185,7 @@ def cut_pages(degrees: Any, n: Any, total: Any, segment: Any, room: Any, edge_by
                 following = row + 1
             if following == n and stop == total:
                 break
-            row_of_page = following
+            row_of_page = np.int64(following)
             edge_of_page = stop
             if count < most:
                 starts[count] = stop
