@@ -211,6 +211,11 @@ class Options:
     streams: int = field(default=0, metadata=_about(
         "streams", "auto|1..32",
         "Streams that bring pages to the GPU; auto takes as many as pay.", devices="gpu", research=True))
+    layout: str = field(default="csr", metadata=_about(
+        "layout", "csr|slotted|slotted-P-Q",
+        "The pages that are copied from host memory to a GPU: csr, parts of the adjacency lists; slotted, records and "
+        "slots, whose neighbours are record ids of P + Q bytes (a page and a slot; default: the fewest), decoded when "
+        "a page arrives. Never changes a result.", devices="gpu", research=True))
     transfer: str = field(default="auto", metadata=_about(
         "choice", "auto|pages|direct|compact",
         "How supersteps over few vertices reach edges in host memory. pages: whole pages are copied. direct: the GPU "

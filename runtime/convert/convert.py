@@ -124,7 +124,8 @@ def _write_edges(
     widths = [column.dtype.itemsize for column in edges.columns.values()]
     demand = Demand.of(edges.n, len(edges.kinds), widths, layout, page_bytes)
     most = budget.entries(demand.ordering, demand.state, demand.page, demand.each)
-    degrees = count_degrees(edges, edges.kinds, budget.threads)
+    spare = max(demand.ordering, demand.state) - 4 * len(edges.kinds) * edges.n
+    degrees = count_degrees(edges, edges.kinds, budget.threads, spare)
     budget.progress("counting", 1)
     order = ranks = None
     if layout != "ids":

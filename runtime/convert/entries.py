@@ -57,19 +57,44 @@ def _flags(edges: Edges) -> int:
     return _MIRROR * edges.mirror | _NO_LOOPS * (not edges.loops)
 
 
-def count_degrees(edges: Edges, kinds: Sequence[str], threads: int) -> dict[str, NDArray[np.uint32]]:
-    """The lengths of the rows of each direction, uint32[n]. Raises GraphError if a length does not fit into 32 bits."""
-    found = {kind: empty(edges.n, np.uint32) for kind in kinds}
+def count_degrees(
+    edges: Edges, kinds: Sequence[str], threads: int, spare: int = 0
+) -> dict[str, NDArray[np.uint32]]:
+    """The lengths of the rows of each direction, uint32[n].
 
-    def count(kind: str) -> None:
-        found[kind][:] = 0
+    Args:
+        edges: the edges.
+        kinds: the directions.
+        threads: how many threads to use.
+        spare: bytes of memory besides the result. If there is room for an array of each thread, all threads count the
+            rows of a direction at once, each for a part of the edges.
+
+    Raises GraphError if a length does not fit into 32 bits.
+    """
+    found = {kind: empty(edges.n, np.uint32) for kind in kinds}
+    count = len(edges.src)
+    copies = min(threads, 1 + spare // (4 * edges.n)) if edges.n else 1
+    more = [empty(edges.n, np.uint32) for _ in range(copies - 1)]
+
+    def tally(kind: str, part: int = 0, parts: int = 1) -> int:
+        out = more[part - 1] if part else found[kind]
+        out[:] = 0
         rows, others = edges.ends(kind)
-        loops = kernels("partition")["tally_edges"](rows, others, 0, len(rows), _flags(edges), found[kind])
-        total = (len(rows) - loops) * (1 + edges.mirror) + loops * edges.loops
+        return kernels("partition")["tally_edges"](rows, others, count * part // parts, count * (part + 1) // parts,
+                                                   _flags(edges), out)  # fmt: skip
+
+    if copies < 2:
+        loops = on_threads(threads, tally, kinds)
+    else:
+        loops = []
+        for kind in kinds:
+            loops.append(sum(on_threads(copies, partial(tally, kind, parts=copies), range(copies))))
+            for one in more:
+                found[kind] += one
+    for kind, number in zip(kinds, loops):
+        total = (count - number) * (1 + edges.mirror) + number * edges.loops
         if int(found[kind].sum(dtype=np.uint64)) != total:
             raise GraphError("a vertex has more than 2^32 - 1 edges, which degrees do not hold")
-
-    on_threads(threads, count, kinds)
     return found
 
 

@@ -25,7 +25,7 @@ from vlang.runtime.gpu.passes.sparse import Loaded, OnePage, OneSlice, SparseTop
 from vlang.runtime.gpu.topology.resident import Resident
 from vlang.runtime.gpu.topology.sides import DiskPages, Side, side_of
 from vlang.runtime.gpu.topology.slices import Sliced
-from vlang.runtime.gpu.topology.transfers import Transfer
+from vlang.runtime.gpu.topology.transfers import Marks, Transfer
 from vlang.runtime.gpu.ways.full_passes import FullPasses
 from vlang.runtime.gpu.ways.listed_passes import ListedPasses
 from vlang.runtime.gpu.ways.way import Way
@@ -58,11 +58,13 @@ class GpuMachine(GpuSaved):
         held: the copies of vertex arrays on the device.
         known_ways: all execution ways, in order of preference; `ways` has the execution ways for which memory suffices.
         windowed: whether windows of vertex arrays move to the device (`vlang.runtime.gpu.windows`).
+        runs_ahead: whether loops may queue a superstep before the last one has ended (`ways/run_ahead.py`).
     """
 
     folding: tuple[str, ...] = ("fold_scalar",)
     known_ways: Sequence[Way] = WAYS
     windowed: ClassVar[bool] = False
+    runs_ahead: ClassVar[bool] = True
 
     def __init__(
         self, device: Device, plan: Plan, graph: Graph, options: Options, disk: DiskPages | None = None
@@ -252,9 +254,7 @@ class GpuMachine(GpuSaved):
                         shared=shared_bytes("fold_scalar"))
 
     def merge(self, spec: ScalarSpec) -> None:
-        """Compute and store a graph-level value. If the value has reductions, use the partial results of the
-        reductions.
-        """
+        """Compute and store a graph-level value, from the partial results of its reductions if it has reductions."""
         threads = THREADS if spec.fold is not None else 32
         self.launch("scalar", f"v{spec.index}", (), 1, (self.frame, self.blocks), shared=shared_bytes("scalar"),
                     threads=threads)
@@ -272,8 +272,7 @@ class GpuMachine(GpuSaved):
         return self.gather(stage)
 
     def send(self, stage: StageSpec) -> None:
-        """Begin a pass over all vertices: update the lists that it reads, clear its counts, and compute its messages.
-        """
+        """Begin a pass over all vertices: update the lists that it reads, clear its counts, compute its messages."""
         self.passes.pointed.follow(stage.pointer)
         if stage.loop_end:
             self.state.clear_stats()
@@ -321,24 +320,22 @@ class GpuMachine(GpuSaved):
         return self.passes.sparse(kind, stage)
 
     def needed(self, kind: str, stage: StageSpec | None, items: int, count: int, queued: bool) -> Transfer:
-        """Return the pages with edges of the active vertices, and the cheapest transfer of each; waits for the device.
-
-        Args:
-            kind: adjacency direction, "in", "out" or "both".
-            stage: the stage that reads the pages; None for notifications.
-            items: device address of the vertices, u32[*count]; if `queued`, of the entries of a queue, u64[*count].
-            count: device address of the number of items.
-            queued: whether the items are entries of a queue.
-        """
+        """Return the pages of active vertices, and the transfer of each (see `SparseMachine`); waits for the device."""
         return self.passes.pages.needed(kind, stage, items, count, queued)
 
     def over_pages(self, kind: str, stage: StageSpec | None, transfer: Transfer, launch: OnePage) -> None:
         """Call `launch`, which queues a kernel, for each page of a transfer (see `SparseMachine`)."""
         self.passes.over_pages(kind, stage, transfer, launch)
 
-    def sorted_queue(self, kind: str, stage: StageSpec, queue: int, count: int, target: int) -> Sliced:
+    def counted_pages(self, kind: str, stage: StageSpec) -> Marks:
+        """Return the active edges of each page in the next superstep (see `SparseMachine`); waits for the device."""
+        return self.passes.pages.counted(kind, stage)
+
+    def sorted_queue(
+        self, kind: str, stage: StageSpec, queue: int, count: int, target: int, marks: Marks | None = None
+    ) -> Sliced:
         """Sort the entries of a queue by page and transfer (see `SparseMachine`)."""
-        return self.passes.pages.sorted_queue(kind, stage, queue, count, target)
+        return self.passes.pages.sorted_queue(kind, stage, queue, count, target, marks)
 
     def over_slices(
         self, kind: str, stage: StageSpec | None, sliced: Sliced, launch: OneSlice, again: Loaded | None = None
@@ -349,8 +346,7 @@ class GpuMachine(GpuSaved):
     def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
         """Begin a loop in the first execution way that can run it.
 
-        `bound` is the maximum number of supersteps, and `start` is the state of an earlier run. Both `bound` and
-        `start` may be None.
+        `bound`, the maximum number of supersteps, and `start`, the state of an earlier run, may be None.
         """
         begun = (way.begin(spec, self, bound, start) for way in candidates(self.ways, spec, self.graph, self.options))
         return next(loop for loop in begun if loop is not None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,7 @@ class PartMachine(GpuMachine):
     """
 
     folding = ("fold", "scalar")  # two kernels: partial results of other GPUs are merged between them
+    runs_ahead: ClassVar[bool] = False
 
     def __init__(
         self, device: Device, plan: Plan, graph: LocalGraph, options: Options, whole: Graph, exchange: type[Exchange]

@@ -26,6 +26,13 @@ def page_refusal(plan: Plan, options: Options, chosen: frozenset[str]) -> str:
         if name not in chosen and all(reasons.values()):
             loops = "; ".join(f"line {line}: {reason}" for line, reason in reasons.items())
             return f"{text}: no loop of {plan.name} can follow it: {loops or 'it has no loop'}; leave it out"
+    if options.layout != "csr" and "layout" not in chosen:
+        if options.transfer not in ("auto", "pages"):
+            return f"layout={options.layout!r} copies whole pages, and transfer={options.transfer!r} reads rows of " \
+                   "adjacency lists; leave one of them out"
+        if options.kernel == "edge-list":
+            return f"layout={options.layout!r} has pages of adjacency lists, and kernel='edge-list' reads a list of " \
+                   "edges; leave one of them out"
     if options.chooser == "gpu" and "chooser" not in chosen and options.transfer != "auto":
         return f"chooser='gpu' chooses a transfer for each page, and transfer={options.transfer!r} leaves no choice; " \
                "leave one of them out"

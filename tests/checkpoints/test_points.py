@@ -116,7 +116,7 @@ def test_what_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 OTHERS: dict[str, tuple[dict[str, Any], str]] = {
     "parameter": ({"tol": 1e-6}, "its run had tol = 1e-09, and this one has 1e-06"),
-    "one that was not given": ({"damping": 0.5}, "its run had damping = none, and this one has 0.5"),
+    "one that was not given": ({"damping": 0.5}, "its run had damping = its default, and this one has 0.5"),
     "rounds": ({"max_rounds": 7}, "its run had max_rounds = none, and this one has 7"),
     "precision": ({"precision": 32}, "its run had precision = 64, and this one has 32"),
     "optimisation": ({"research": {"without": "factor"}}, "its run had without = none, and this one has factor"),

@@ -74,6 +74,17 @@ def test_a_limit_on_address_space(monkeypatch: pytest.MonkeyPatch) -> None:
     target_machine()
 
 
+def test_a_budget_too_small_to_open_a_page_file(vlang: Call, tmp_path: Path) -> None:
+    """The message names the memory that suffices for the run, and not only for the next array."""
+    path = tmp_path / "g.vg"
+    assert vlang("convert", "rmat:14", path).status == 0
+    done = vlang("run", "bfs", path, "source=0", "--memory", "1K")
+    assert done.status == 1
+    assert done.err.count("\n") == 1
+    least = done.err.split("(--memory ")[1].split(")")[0]
+    assert vlang("run", "bfs", path, "source=0", "--memory", least).status == 0
+
+
 def test_a_conversion_says_its_need_first(vlang: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a budget, a conversion says how much memory it needs before it reads its input. A conversion that cannot fit
     is refused before it reads anything.

@@ -195,6 +195,18 @@ def test_damage(name: str, whole: Path, tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("at", range(8))
+def test_the_first_bytes(at: int, whole: Path, tmp_path: Path) -> None:
+    """A page file with damage in its first bytes is not read as a text."""
+    data, path = bytearray(whole.read_bytes()), tmp_path / "x.vg"
+    data[at] ^= 0x5A
+    path.write_bytes(data)
+    message = r"x\.vg: no page file: its first bytes are damaged, or .* convert the graph"
+    with pytest.raises(GraphError, match=message) as caught:
+        Graph.read(path)
+    assert "\n" not in str(caught.value)
+
+
 def test_tasks_of_one_edge_are_no_damage(whole: Path, tmp_path: Path) -> None:
     damaged = Damaged(whole)
     _set(DIRECTORY, 5, 1)(damaged)

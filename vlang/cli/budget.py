@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from vlang.cli.graphs import AS_IT_IS
 from vlang.cli.show import note
-from vlang.errors import BindError
+from vlang.errors import BindError, OutOfMemory
 
 if TYPE_CHECKING:
     from vlang.api.program import Program
+    from vlang.options import Options
 
 __all__ = ["memory_budget"]
 
@@ -49,8 +51,9 @@ def memory_budget(
         limit = chosen_budget(chosen)
     except BindError as error:
         raise click.UsageError(str(error)) from None
-    with budget(limit):
-        if dict(reading) == dict(AS_IT_IS) and is_page_file(spec):  # the run reports the need itself, and may stream
+    paged = dict(reading) == dict(AS_IT_IS) and is_page_file(spec)
+    with _exact(program, spec, chosen, limit) if paged else nullcontext(), budget(limit):
+        if paged:  # the run reports the need itself, and may stream
             yield
             return
         shape = estimate(spec, reading["directed"], reading["symmetrize"], reading["weights"], chosen.threads,
@@ -63,6 +66,22 @@ def memory_budget(
             if text and (not quiet or text.startswith("warning")):
                 note(text)
         yield
+
+
+@contextmanager
+def _exact(program: Program, path: str, options: Options, limit: int | None) -> Iterator[None]:
+    """A context manager for a run on a page file. If the budget is too small even to open the file, the error names the
+    least memory for the run.
+    """
+    from vlang.api.running.on_disk import refuse_budget  # start-up
+    from vlang.runtime.graph.graph import Graph  # start-up
+
+    try:
+        yield
+    except OutOfMemory as error:
+        if isinstance(error.__cause__, MemoryError) and limit is not None:  # the refusal of a single array
+            refuse_budget(program, Graph.open(path), replace(options, memory=limit))
+        raise
 
 
 _LARGE = 1 << 24  # the need is compared with free memory before reading if a graph has this many vertices and edges

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 from vlang.options import Options
 from vlang.runtime.gpu.device.device import Device
@@ -26,6 +27,8 @@ class DispatchMachine(GpuMachine):
         disk: the pages of a graph on disk, which the GPU processes alone; None for a graph in memory.
         plan_for: compiles the program for the CPU.
     """
+
+    runs_ahead: ClassVar[bool] = False
 
     def __init__(
         self, device: Device, plan: Plan, graph: Graph, options: Options, disk: DiskPages | None,

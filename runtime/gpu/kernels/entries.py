@@ -67,6 +67,8 @@ PREPARATIONS: Mapping[str, tuple[str, ...]] = {
     "row_blocks": ("const u64* offsets", "u32* blocks", "u64 low", "u64 high", "u64 count"),
     "places": ("const u64* offsets", "const u32* shards", "u16* receivers", "u64 low", "u64 high"),
     "aim_row": ("u64* row", "u64 slot", "const u64* layout"),
+    "decode_slotted": ("u64 at", "u64 bytes", "u64 slots", "u64 edges", "u64 number", "u64 ids", "const u32* rvt",
+                       "u32* targets"),
     "count_listed": ("const u32* rows", "const u32* others", "u64 count", "u64 ends", "u32* degrees"),
     "mark_pages": ("const u64* offsets", "const u64* starts", "u64 pages", "const u32* list", "const u64* count",
                    "u64* marks"),
@@ -138,7 +140,9 @@ def entry(template: str, struct: str = "", *constants: int) -> tuple[str, str]:
     name = "_".join([template, re.sub(r"\W+", "_", struct).strip("_") or "kernel", *map(str, constants)])
     arguments = ", ".join(p.split()[-1] for p in parameters)
     called = f"{template}<{', '.join([struct, *map(str, constants)])}>" if struct else template
-    bound = SPARSE_BOUNDS.get(template, THREADS)
+    bound = str(SPARSE_BOUNDS.get(template, THREADS))
+    if template == "pull_stream":
+        bound += f", STREAM_BLOCKS<{struct}>"
     head = f'extern "C" __global__ void __launch_bounds__({bound}) {name}({", ".join(parameters)})'
     return name, f"{head} {{ {called}({arguments}); }}\n"
 

@@ -94,7 +94,7 @@ TABLE = (
     "vertices", "low", "high", "rows", "pages", "offsets", "edges", "pull_rows", "pull_pages", "pull_offsets",
     "segments", "segment_count", "queues[0]", "queues[1]", "bits[0]", "bits[1]", "touched", "touched_bits", "far[0]",
     "far[1]", "far_bits", "control", "records", "solo", "solo_edges", "held", "leave", "rule", "push_cost", "pull_cost",
-    "scan_cost",
+    "scan_cost", "starts", "marks",
 )
 
 STATION = (

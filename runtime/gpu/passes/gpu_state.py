@@ -17,7 +17,7 @@ from vlang.errors import OutOfMemory
 from vlang.runtime.engine.machine import Stats
 from vlang.runtime.engine.state import DTYPES, laid_out, set_arrays
 from vlang.runtime.gpu.device.arena import in_bytes
-from vlang.runtime.gpu.device.device import Buffer, Device
+from vlang.runtime.gpu.device.device import Buffer, Device, Stream
 from vlang.runtime.plan.plan import FIRST_SLOT, SLOT_STATS, Plan, field_of
 
 __all__ = ["GpuState"]
@@ -62,6 +62,10 @@ class GpuState:
         self._there = False  # whether the frame was written, in one copy before the first kernel
         self._dirty: dict[int, int] = {}
         self._stale = False
+        self._copy: tuple[Buffer, Stream] | None = None  # the frame of `remember`, and the stream that reads it
+        self._seen: NDArray[np.uint64] | None = None  # the copy, if graph-level values and counts are read from it
+        self._copied = np.empty_like(self._mirror)
+        self._read = False  # whether the copy was fetched to `_copied`
         self._allocate({"vertices": n, "blocks": blocks, "one": 1, "edges": edges})
 
     @property
@@ -215,10 +219,46 @@ class GpuState:
             self.device.download(self._mirror, self._frame.pointer)
             self._stale = False
 
+    def remember(self) -> None:
+        """Copy the graph-level values and counts that the queued kernels store.
+
+        Until `go_on` or `go_back`, `counted` and `scalar` read the copy, and wait only for the copy. So later kernels,
+        which may be queued now, do not delay them. Raises OutOfMemory.
+        """
+        if self._copy is None:
+            self._copy = self.device.allocate(self._mirror.nbytes, "a copy of the frame"), self.device.stream()
+        buffer, stream = self._copy
+        self.device.copy(buffer.pointer, self._frame.pointer, self._mirror.nbytes)
+        self.device.wait(self.device.record(), stream)
+        self._seen, self._read = self._copied, False
+
+    def go_on(self) -> None:
+        """Read graph-level values and counts from the frame again, which holds those of the kernels queued since
+        `remember`.
+        """
+        self._seen = None
+
+    def go_back(self) -> None:
+        """Give all graph-level values and counts the values that they had when `remember` was called."""
+        seen, self._seen = self._stored(), None
+        for number in (*(self.plan.slots[f"scalar:{name}"] for name in self.plan.scalars
+                         if f"scalar:{name}" in self.plan.slots), self._stats_at, self._stats_at + 1):
+            self._force(number, int(seen[number]))
+
+    def _stored(self) -> NDArray[np.uint64]:
+        """Return the words of the frame that kernels store: those of `remember`, or the latest ones."""
+        if self._seen is None:
+            self.refresh()
+            return self._mirror
+        if not self._read:
+            assert self._copy is not None
+            self.device.download(self._seen, self._copy[0].pointer, self._copy[1])
+            self._read = True
+        return self._seen
+
     def counted(self) -> Stats:
         """Return the counts of the last pass, after waiting for the end of the pass."""
-        self.refresh()
-        changed, active = self._mirror[self._stats_at : self._stats_at + 2].tolist()
+        changed, active = self._stored()[self._stats_at : self._stats_at + 2].tolist()
         return Stats(changed, active)
 
     def set_scalar(self, name: str, value: bool | int | float | NDArray[Any]) -> None:
@@ -235,17 +275,25 @@ class GpuState:
                     self.add(kind, "u32", len(array))
                     self.device.upload(self.buffers[kind].pointer, array)
             value = len(value)
+        dtype = DTYPES[self.plan.scalars[name]]
+        if type(value) is int and dtype.kind == "i" and dtype.itemsize >= 4 and 0 <= value < 1 << 31:  # quickly
+            self._force(self.plan.slots[f"scalar:{name}"], value)
+            return
         word = np.zeros(1, dtype=np.uint64)
         with np.errstate(over="ignore"):  # numbers that are too large for f32 become infinite
-            word.view(DTYPES[self.plan.scalars[name]])[0] = value
+            word.view(dtype)[0] = value
         self._force(self.plan.slots[f"scalar:{name}"], int(word[0]))
 
     def scalar(self, name: str) -> Any:
         """Return a graph-level value as a Python number; waits until the queued kernels have ended."""
-        self.refresh()
         slot = self.plan.slots[f"scalar:{name}"]
         dtype = np.dtype(np.float16) if name in self._halves else DTYPES[self.plan.scalars[name]]
-        return self._mirror[slot : slot + 1].view(dtype)[0].item()
+        return self._stored()[slot : slot + 1].view(dtype)[0].item()
+
+    def scalar_set(self, name: str) -> int:
+        """Return an integer graph-level value that only the host sets, without waiting for kernels."""
+        slot = self.plan.slots[f"scalar:{name}"]
+        return int(self._mirror[slot : slot + 1].view(DTYPES[self.plan.scalars[name]])[0])
 
     def scalar_bits(self) -> dict[str, int]:
         """Return the 64 bits of every graph-level value, by name; waits until the queued kernels have ended."""
@@ -277,7 +325,8 @@ class GpuState:
 
     def close(self) -> None:
         """Free the arrays."""
-        for buffer in (*self.buffers.values(), self._frame):
+        copied = () if self._copy is None else (self._copy[0],)
+        for buffer in (*self.buffers.values(), self._frame, *copied):
             self.device.free(buffer)
         self.buffers.clear()
 

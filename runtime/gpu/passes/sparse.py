@@ -11,7 +11,7 @@ from vlang.runtime.gpu.device.device import Device, Stream
 from vlang.runtime.gpu.kernels.sparse_layout import NEVER
 from vlang.runtime.gpu.topology.sliced_sweep import Loaded, LoadedTask, OneSlice, SliceWork
 from vlang.runtime.gpu.topology.slices import Sliced
-from vlang.runtime.gpu.topology.transfers import Transfer
+from vlang.runtime.gpu.topology.transfers import Marks, Transfer
 from vlang.runtime.plan.plan import StageSpec
 
 __all__ = ["Loaded", "LoadedTask", "OnePage", "OneSlice", "SliceWork", "SparseMachine", "SparseState", "SparseTopology"]
@@ -37,6 +37,9 @@ class SparseTopology:
         reading: "rows" if kernels can read every page through its row at any time; "pages" if a page must be copied
             first (`SparseMachine.over_pages`); "either" if both work.
         leave: if `reading` is "either", the minimum number of frontier edges for which copying pages is cheaper.
+        starts: address of u64[pages + 1], the first edge of each page, and the end; 0 if `reading` is "rows".
+        marks: address of u64[pages + 1, MARK_WORDS], in which kernels count the entries of the next superstep by page;
+            0 if `reading` is "rows".
     """
     rows: int
     pages: int
@@ -48,6 +51,8 @@ class SparseTopology:
     long_count: int
     reading: str = "rows"
     leave: int = NEVER
+    starts: int = 0
+    marks: int = 0
 
 
 class SparseState(Protocol):
@@ -128,11 +133,23 @@ class SparseMachine(Protocol):
             launch: queues the kernel of a page.
         """
 
-    def sorted_queue(self, kind: str, stage: StageSpec, queue: int, count: int, target: int) -> Sliced:
+    def counted_pages(self, kind: str, stage: StageSpec) -> Marks:
+        """Return the active edges of each page in the next superstep, as the kernels of this superstep counted them.
+
+        Waits for the device.
+
+        Args:
+            kind: adjacency direction, "in", "out" or "both".
+            stage: the stage that reads the pages.
+        """
+
+    def sorted_queue(
+        self, kind: str, stage: StageSpec, queue: int, count: int, target: int, marks: Marks | None = None
+    ) -> Sliced:
         """Choose the cheapest transfer of each page. Then sort the entries of a queue by the page of their edges and by
         the transfer of this page.
 
-        Waits for the device.
+        Waits for the device if `marks` is None.
 
         Args:
             kind: adjacency direction, "in", "out" or "both".
@@ -140,6 +157,7 @@ class SparseMachine(Protocol):
             queue: device address of the entries, u64[*count].
             count: device address of the number of entries.
             target: device address of the sorted entries.
+            marks: the active edges of each page; None if a kernel must count them first.
         """
 
     def over_slices(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from typing import ClassVar
 
 from vlang.errors import OutOfMemory
 from vlang.options import Options
@@ -39,6 +40,8 @@ class TogetherGpuMachine(GpuMachine):
         options: the options of the run.
         host: the machine of the first run, which holds the edges on the device; None for the first run.
     """
+
+    runs_ahead: ClassVar[bool] = False  # the runs would share a superstep that may be undone
 
     def __init__(
         self, device: Device, plan: Plan, graph: Graph, options: Options, host: TogetherGpuMachine | None = None

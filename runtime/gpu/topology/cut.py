@@ -15,6 +15,7 @@ from vlang.records import dataclass
 from vlang.runtime.gpu.kernels.entries import row_block_count
 from vlang.runtime.gpu.topology.sides import DiskSide, Side
 from vlang.runtime.graph.topology.pages import cut_segments, first_vertices, page_starts
+from vlang.runtime.graph.topology.slotted import slotted_starts
 
 __all__ = ["Cut", "LongRows", "Part", "Sharding", "Shards", "long_rows"]
 
@@ -111,19 +112,20 @@ class Cut:
         return [Part(page, *numbers) for page, numbers in enumerate(zip(*(c.tolist() for c in columns)))]
 
     @staticmethod
-    def of(side: Side, edges: int | None) -> Cut:
+    def of(side: Side, edges: int | None, slotted: bool = False) -> Cut:
         """Cut an adjacency into pages of at most `edges` edges.
 
         A vertex or segment with more edges has a page of its own.
 
         If `edges` is None, there is one page. If the edges are on disk and `edges` is not None, the pages are the pages
-        of the file. The result is cached in `side`.
+        of the file. With `slotted`, a vertex with more edges than a page has pages of its own. The result is cached in
+        `side`.
         """
-        found: Cut = side.derived(("cut", edges), lambda: Cut._made(side, edges))
+        found: Cut = side.derived(("cut", edges, slotted), lambda: Cut._made(side, edges, slotted))
         return found
 
     @staticmethod
-    def _made(side: Side, edges: int | None) -> Cut:
+    def _made(side: Side, edges: int | None, slotted: bool) -> Cut:
         offsets = side.offsets.view(np.int64)
         n, segments = len(offsets) - 1, long_rows(side).segments
         if edges is None:
@@ -131,7 +133,8 @@ class Cut:
         elif isinstance(side, DiskSide):
             starts, firsts = side.starts, side.firsts
         else:
-            starts = page_starts(offsets, segments[:, 2], max(1, edges))
+            starts = slotted_starts(offsets, segments, max(1, edges)) if slotted else \
+                page_starts(offsets, segments[:, 2], max(1, edges))
             firsts = first_vertices(offsets, starts[:-1])
         lows = np.clip(np.append(firsts, n), *side.span)
         inside = offsets[lows]

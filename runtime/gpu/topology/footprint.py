@@ -16,10 +16,13 @@ from vlang.runtime.gpu.device.arena import GRAIN, in_bytes
 from vlang.runtime.gpu.kernels.sparse_layout import MARK_WORDS
 from vlang.runtime.gpu.topology.cut import Cut, Part, Sharding, Shards, long_rows
 from vlang.runtime.gpu.topology.sides import DiskSide, Side, Values
+from vlang.runtime.graph.topology.slotted import RecordIds, SlottedPages
 from vlang.runtime.plan.plan import ROW_WORDS, SEGMENT
 from vlang.runtime.storage.reading.page_reader import PageViews
 
-__all__ = ["LAYOUT_WORDS", "TARGETS", "Footprint", "Stored", "Use", "footprint", "share_memory", "stored_arrays"]
+__all__ = [
+    "LAYOUT_WORDS", "TARGETS", "Footprint", "Slotted", "Stored", "Use", "footprint", "share_memory", "stored_arrays",
+]
 
 TARGETS = "targets"
 LAYOUT_WORDS = 3 * ROW_WORDS  # for each word of a row: bytes per edge, offset in the slot, address in host memory
@@ -50,6 +53,25 @@ class Use:
 
 
 @dataclass(frozen=True)
+class Slotted:
+    """The form of slotted pages (`vlang.runtime.graph.topology.slotted`) that are decoded when they arrive.
+
+    Attributes:
+        ids: the bytes of record ids; None for the fewest.
+        streams: the most streams that copy pages. Each has a buffer for a page that is not decoded yet.
+    """
+
+    ids: RecordIds | None
+    streams: int
+
+    def pages(self, side: Side, cut: Cut) -> SlottedPages:
+        """Return the slotted pages of a cut, cached in `side`. Raises BindError if record ids are too small."""
+        found: SlottedPages = side.derived(("slotted", cut.key, self.ids),
+                                           lambda: SlottedPages.of(side.offsets, cut.starts, self.ids))
+        return found
+
+
+@dataclass(frozen=True)
 class Stored:
     """An array over edges.
 
@@ -58,12 +80,14 @@ class Stored:
         itemsize: bytes per edge.
         source: the values in host memory; None if the values are on disk or are computed by kernels.
         read: returns the values of a page that was read from disk; None if the values are not on disk.
+        slotted: the form of the slotted pages that have the values; None if no slotted pages are copied.
     """
 
     key: str
     itemsize: int
     source: NDArray[Any] | None
     read: Values | None = None
+    slotted: Slotted | None = None
 
     @property
     def copied(self) -> bool:
@@ -71,7 +95,7 @@ class Stored:
 
         Values that are not copied are computed on the device by kernels.
         """
-        return self.source is not None or self.read is not None
+        return self.source is not None or self.read is not None or self.slotted is not None
 
     def piece(self, part: Part, views: PageViews | None) -> NDArray[Any]:
         """Return the values for the edges of a page. `views` holds the page if it was read from disk."""
@@ -96,6 +120,8 @@ class Footprint:
         places: the offset of each array in a slot, by key.
         slot_bytes: the size of a slot. The slot holds the complete arrays if all edges stay on the device.
         slots: the number of slots for pages; 0 if the whole adjacency stays on the device.
+        buffer_bytes: the size of a buffer for a slotted page; 0 without slotted pages.
+        buffers: the number of these buffers.
     """
 
     cut: Cut
@@ -107,6 +133,8 @@ class Footprint:
     places: Mapping[str, int]
     slot_bytes: int
     slots: int = 0
+    buffer_bytes: int = 0
+    buffers: int = 0
 
     @property
     def resident(self) -> bool:
@@ -121,7 +149,8 @@ class Footprint:
     @property
     def least(self) -> int:
         """The minimum bytes of device memory with which these pages can be processed."""
-        return self.table_bytes + (1 if self.resident else _fewest(self.cut)) * self.slot_bytes
+        slots = 1 if self.resident else _fewest(self.cut)
+        return self.table_bytes + slots * self.slot_bytes + min(slots + 1, self.buffers) * self.buffer_bytes
 
 
 def column_key(name: str, dtype: str) -> str:
@@ -129,14 +158,17 @@ def column_key(name: str, dtype: str) -> str:
     return f"{name}:{dtype}"
 
 
-def stored_arrays(side: Side, uses: Mapping[str, Use]) -> list[Stored]:
-    """Return the distinct edge arrays of all `uses`. Raises GraphError for a column that does not fit its type."""
+def stored_arrays(side: Side, uses: Mapping[str, Use], slotted: Slotted | None = None) -> list[Stored]:
+    """Return the distinct edge arrays of all `uses`. Raises GraphError for a column that does not fit its type.
+
+    With `slotted`, the neighbours of edges in memory come in slotted pages.
+    """
     columns = dict.fromkeys(column for use in uses.values() for column in use.columns)
     if isinstance(side, DiskSide):
         found = [Stored(TARGETS, 4, None, lambda page: page.targets)]
         found += [Stored(column_key(*c), DTYPES[c[1]].itemsize, None, side.values(*c)) for c in columns]
     else:
-        found = [Stored(TARGETS, 4, side.targets)]
+        found = [Stored(TARGETS, 4, None if slotted else side.targets, slotted=slotted)]
         for name, dtype in columns:
             values = side.column(name, DTYPES[dtype])
             found.append(Stored(column_key(name, dtype), values.itemsize, values))
@@ -168,18 +200,20 @@ def footprint(
         return whole
     fixed = SEGMENT if isinstance(side, DiskSide) else None if page_size is None else _edges(page_size)
     sizes = _sizes(arrays, len(side), free - whole.table_bytes) if fixed is None else (fixed,)
+    slotted = _slotted(arrays)
     for size in sizes:
-        found = _laid_out(side, uses, arrays, Cut.of(side, size), resident=False, moving=moving)
-        slots = min(found.cut.pages, (free - found.table_bytes) // found.slot_bytes)
+        found = _laid_out(side, uses, arrays, Cut.of(side, size, slotted is not None), False, moving)
+        slots, buffers = _slots(found, free, slotted.streams if slotted else 0)
         enough = _fewest(found.cut) if size == sizes[-1] else min(_FEW, found.cut.pages)
         if slots >= enough:
-            return replace(found, slots=slots)
+            return replace(found, slots=slots, buffers=buffers)
     raise _refusal(f"the {side.kind}-neighbours", len(side.offsets) - 1, [found], whole.least, free, taken)
 
 
 def share_memory(
     sides: Mapping[str, Side], uses: Mapping[str, Mapping[str, Use]], free: int,
     page_size: int | None = None, taken: int = 0, unread: frozenset[str] = frozenset(), moving: bool = False,
+    slotted: Slotted | None = None,
 ) -> dict[str, int]:
     """Divide `free` bytes among adjacency directions; returns the bytes of each direction.
 
@@ -196,17 +230,19 @@ def share_memory(
         taken: the bytes that the vertex state uses, for the error message.
         unread: the directions that no loop is expected to read.
         moving: whether the offsets move with windows of vertices, and are not among the tables.
+        slotted: the form of streamed pages in memory; None for parts of the adjacency lists.
 
     Raises:
         OutOfMemory: not all directions can be streamed.
     """
-    arrays = {kind: stored_arrays(side, uses[kind]) for kind, side in sides.items()}
+    arrays = {kind: stored_arrays(side, uses[kind], slotted) for kind, side in sides.items()}
     whole = {kind: _whole(side, uses[kind], arrays[kind], page_size, moving).least
              for kind, side in sides.items()}
     if sum(whole.values()) <= free:
         return whole
     edges = SEGMENT if page_size is None else _edges(page_size)
-    least = {kind: _laid_out(side, uses[kind], arrays[kind], Cut.of(side, edges), resident=False, moving=moving)
+    least = {kind: _laid_out(side, uses[kind], arrays[kind],
+                             Cut.of(side, edges, _slotted(arrays[kind]) is not None), False, moving)
              for kind, side in sides.items()}
     need = {kind: min(found.least, whole[kind]) for kind, found in least.items()}
     left = free - sum(need.values())
@@ -259,6 +295,25 @@ def _whole(
     return found
 
 
+def _slots(found: Footprint, free: int, streams: int) -> tuple[int, int]:
+    """Return the numbers of slots and of buffers for which `free` bytes suffice.
+
+    Every stream has a buffer if pages are slotted, and no more streams than slots are used. A further buffer is for the
+    stream of cached pages.
+
+    Args:
+        found: the layout.
+        free: the bytes that are available.
+        streams: the most streams that have a buffer.
+    """
+    room = free - found.table_bytes - found.buffer_bytes
+    slots = (room - streams * found.buffer_bytes) // found.slot_bytes
+    if slots < streams:
+        slots = room // (found.slot_bytes + found.buffer_bytes)
+    slots = min(found.cut.pages, slots)
+    return slots, min(streams, slots) + 1 if found.buffer_bytes else 0
+
+
 def _fewest(cut: Cut) -> int:
     """Return the minimum number of slots for streaming: one for the page in use, and one for the next page."""
     return min(2, cut.pages)
@@ -296,12 +351,23 @@ def _laid_out(
         sizes |= {f"rows:{name}": 8 * ROW_WORDS * cut.pages, f"layout:{name}": 8 * LAYOUT_WORDS}
     for name, found in shards.items():
         sizes |= {f"bounds:{name}": found.bounds.nbytes, f"replicas:{name}": found.replicas.nbytes}
-    own, own_bytes = _packed(sizes | {"marks": 8 * MARK_WORDS * (cut.pages + 1), "sorting": 16 * (cut.pages + 1)})
+    sizes |= {"marks": 8 * MARK_WORDS * (cut.pages + 1), "sorting": 16 * (cut.pages + 1)}
+    slotted, buffer = None if resident else _slotted(arrays), 0
+    if slotted is not None:
+        pages = slotted.pages(side, cut)
+        sizes["rvt"], buffer = pages.rvt.nbytes, pages.largest
+    own, own_bytes = _packed(sizes)
     edges = len(side) if resident else cut.largest
     sizes = {array.key: array.itemsize * edges for array in arrays}
     places, slot_bytes = _packed(sizes, GRAIN if resident else _ALIGNED)
     return Footprint(cut, shards, tables, shared_bytes, own, own_bytes, places, slot_bytes,
-                     0 if resident else _fewest(cut))
+                     0 if resident else _fewest(cut), -(-buffer // _ALIGNED) * _ALIGNED,
+                     0 if slotted is None else slotted.streams + 1)
+
+
+def _slotted(arrays: Iterable[Stored]) -> Slotted | None:
+    """Return the form of the slotted pages that have the neighbours; None without slotted pages."""
+    return next((array.slotted for array in arrays if array.slotted is not None), None)
 
 
 def _shards(side: Side, cut: Cut, rule: Sharding) -> Shards:

@@ -10,12 +10,14 @@ from vlang.runtime.gpu.topology.engines import choose_transfer
 from vlang.runtime.gpu.topology.topology import Topology
 from vlang.runtime.gpu.topology.transfers import Marks, Packing, Transfer
 
-__all__ = ["choose_pages", "count_in_place", "mark_items", "sort_items"]
+__all__ = ["Choosing", "choose_pages", "count_in_place", "mark_items", "read_marks", "sort_items"]
+
+Choosing = tuple[str, tuple[int, ...]]
 
 
 def mark_items(
     topology: Topology, items: int, count: int, queued: bool = False,
-    choosing: tuple[str, tuple[int, ...]] | None = None,
+    choosing: Choosing | None = None,
 ) -> Marks:
     """Count the listed vertices, and their edges, in each page; waits for the device.
 
@@ -27,13 +29,23 @@ def mark_items(
         choosing: the kernel that chooses the transfer of each page, and its arguments after the marks, the starts of
             pages and their number (see `choose_on_device`); None if the host chooses.
     """
-    pages, at = topology.pages, topology.table_at("marks")
-    marks = np.empty((pages + 1, MARK_WORDS), dtype=np.int64)
-    topology.device.fill(at, marks.nbytes, 0)
-    topology.over_few("mark_queue" if queued else "mark_pages", "offsets", "starts", pages, items, count, at)
+    at = topology.table_at("marks")
+    topology.device.fill(at, 8 * MARK_WORDS * (topology.pages + 1), 0)
+    topology.over_few("mark_queue" if queued else "mark_pages", "offsets", "starts", topology.pages, items, count, at)
+    return read_marks(topology, choosing)
+
+
+def read_marks(topology: Topology, choosing: Choosing | None = None) -> Marks:
+    """Return the counts that kernels have added to the table of marks; waits for the device.
+
+    Args:
+        topology: the adjacency.
+        choosing: see `mark_items`.
+    """
+    marks, at = np.empty((topology.pages + 1, MARK_WORDS), dtype=np.int64), topology.table_at("marks")
     if choosing is not None:
         name, more = choosing
-        topology.over_few(name, at, "starts", pages, *more)
+        topology.over_few(name, at, "starts", topology.pages, *more)
     topology.device.download(marks, at)
     return Marks.of(marks, choosing is not None)
 

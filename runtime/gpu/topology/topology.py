@@ -23,20 +23,19 @@ from numpy.typing import NDArray
 
 from vlang.runtime.gpu.device.device import Buffer, Device, Event, Stream
 from vlang.runtime.gpu.topology.cut import Part, long_rows
-from vlang.runtime.gpu.topology.footprint import Stored, Use, footprint, stored_arrays
+from vlang.runtime.gpu.topology.footprint import TARGETS, Slotted, Stored, Use, footprint, stored_arrays
 from vlang.runtime.gpu.topology.page_rows import Table, make_table
 from vlang.runtime.gpu.topology.resident import Resident
 from vlang.runtime.gpu.topology.resident_edges import Prepare, ResidentEdges, hold_own, make_own, upload_tables
 from vlang.runtime.gpu.topology.sides import DiskSide, Side, arriving_pages
 from vlang.runtime.gpu.topology.slots import Slot, Slots
+from vlang.runtime.gpu.topology.slotted_arrivals import AUTO_STREAMS, SlottedArrivals
 from vlang.runtime.gpu.topology.transfers import Link, Traffic, Transfer
 from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.storage.reading.page_reader import PageViews
 from vlang.runtime.threads.activity import timed
 
 __all__ = ["AUTO_STREAMS", "Launch", "Prepare", "Topology"]
-
-AUTO_STREAMS = 2  # one copies while the kernels of the other run; more gain nothing (docs/internals/gpu-performance.md)
 
 Launch = Callable[[int, Part, Stream | None], None]
 """A function (row, page, stream) that queues the kernels of a pass for one page; `row` is the address of its row."""
@@ -57,16 +56,18 @@ class Topology:
         resident: the parts of the graph that the run uses on the device; None for a topology that leaves no part on the
             device.
         moving: the address of memory for the offsets of one page if offsets move with windows of vertices; otherwise 0.
+        slotted: the form of streamed pages that are decoded when they arrive; None for parts of the adjacency lists.
 
     Attributes:
         offsets: device address of u64[n + 1].
         segments: device address of int64[segment_count, 3].
         longs: device address of int64[long_count, 3].
-        parts: the pages.
+        parts, pages, slots: the pages, their number, and the number of slots if not all pages are resident.
         resident: whether all edges are on the device.
         readable: whether kernels can read every page through its row at all times.
         link: cost of moving edges.
         traffic: bytes and pages moved so far.
+        arrivals: decodes slotted pages when they arrive; None without slotted pages.
         moved_offsets: if offsets move, the address for vertex 0 in the window; the caller sets it.
 
     Raises:
@@ -77,18 +78,21 @@ class Topology:
     def __init__(
         self, device: Device, prepare: Prepare, side: Side, uses: Mapping[str, Use],
         memory: int | None = None, page_size: int | None = None, streams: int = 0,
-        link: Link | None = None, resident: Resident | None = None, moving: int = 0,
+        link: Link | None = None, resident: Resident | None = None, moving: int = 0, slotted: Slotted | None = None,
     ) -> None:
         self.device, self.side, self._prepare, self.link = device, side, prepare, link or Link()
         self.kind, self.n, self.edges = side.kind, len(side.offsets) - 1, len(side)
         self.traffic = Traffic()
-        self._arrays = {array.key: array for array in stored_arrays(side, uses)}
+        arrays = stored_arrays(side, uses, slotted)
         taken = device.allocated()
         free = device.budget() - taken
         free = free if memory is None else min(free, memory)
-        self.layout = footprint(side, uses, list(self._arrays.values()), free, page_size, taken, moving > 0)
-        self.parts = self.layout.cut.parts()
-        self.resident = self.layout.resident
+        self.layout = footprint(side, uses, arrays, free, page_size, taken, moving > 0)
+        arrays = stored_arrays(side, uses) if self.layout.resident else arrays  # resident edges are adjacency lists
+        self._arrays = {array.key: array for array in arrays}
+        self.arrivals: SlottedArrivals | None = None
+        self.parts, self.pages = self.layout.cut.parts(), self.layout.cut.pages
+        self.resident, self.slots = self.layout.resident, self.layout.slots
         self._parts = Resident(device) if resident is None else resident
         self._alone, self._moving, self.moved_offsets = resident is None, moving, 0
         self._what = f"the {self.kind}-neighbours of {self.n:,} vertices"
@@ -107,35 +111,16 @@ class Topology:
             raise
 
     @property
-    def pages(self) -> int:
-        """The number of pages."""
-        return len(self.parts)
-
-    @property
-    def slots(self) -> int:
-        """The number of slots, if not all pages are resident."""
-        return len(self._slots)
-
-    @property
     def offsets(self) -> int:
         """The device address of the offsets."""
         return self.table_at("offsets")
 
     @property
-    def segments(self) -> int:
-        """The device address of the segments of long vertices."""
-        return self.table_at("segments")
-
-    @property
-    def longs(self) -> int:
-        """The device address of the long vertices."""
-        return self.table_at("longs")
-
-    @property
     def readable(self) -> bool:
         """Return whether kernels can read every page through its row, from device or host memory."""
-        return self.resident or all(self._addresses.get(key) for key, a in self._arrays.items()
-                                    if a.read is not None or (a.source is not None and a.source.nbytes))
+        return self.resident or (self.arrivals is None and all(
+            self._addresses.get(key) for key, a in self._arrays.items()
+            if a.read is not None or (a.source is not None and a.source.nbytes)))
 
     def table(self, name: str) -> Table:
         """Return the table of the `Use` called `name`."""
@@ -169,6 +154,11 @@ class Topology:
             self._buffers.append(self.device.allocate(layout.own_bytes, what))
             held = make_own(self.device, self._buffers[-1].pointer, layout, make)
         self._own_at, self._tables = held
+        self.segments, self.longs = self.table_at("segments"), self.table_at("longs")
+        slotted = self._arrays[TARGETS].slotted
+        if slotted is not None and isinstance(self.side, Adjacency):
+            self.arrivals = SlottedArrivals(self.device, self._prepare, self._parts, self.side, slotted, layout,
+                                            self.table_at("rvt"), self._arriving)
         if not self.resident:
             self.device.synchronize()  # copies of pages do not wait for earlier work, so the host waits here
         elif isinstance(self.side, Adjacency):
@@ -176,11 +166,13 @@ class Topology:
 
     def _open_slots(self, streams: int) -> None:
         """Create slots and streams. Cached pages have their own stream, so their kernels do not wait for copies."""
-        memory = 0
+        memory, layout = 0, self.layout
         if not self.resident:
-            self._buffers.append(self.device.allocate(self.layout.slot_bytes * self.layout.slots, self._what))
+            slots, buffers = layout.slot_bytes * layout.slots, layout.buffer_bytes * layout.buffers
+            self._buffers.append(self.device.allocate(slots + buffers, self._what))
             memory = self._buffers[-1].pointer
-        self._slots = Slots([memory + k * self.layout.slot_bytes for k in range(self.layout.slots)])
+            self._arriving = memory + slots
+        self._slots = Slots([memory + k * layout.slot_bytes for k in range(layout.slots)])
         if not self.resident:
             count = max(1, min(streams, len(self._slots)))
             self._streams = [self.device.stream() for _ in range(count)]
@@ -204,7 +196,7 @@ class Topology:
     def _make_places(self, table: Table, part: Part, places: int, stream: Stream | None) -> None:
         """Compute the index of each edge's cell in its shard for a page; `places` is the address for edge 0."""
         if count := int(table.shards[part.page]):
-            args = (self.offsets, table.bounds(part.page), places % (1 << 64), 0, count)
+            args = self.offsets, table.bounds(part.page), places % (1 << 64), 0, count
             self._prepare("places", count, args, stream)
 
     # ---------------------------------------------------------------------------------- passes
@@ -316,6 +308,8 @@ class Topology:
         slot.held.add(array.key)
         if not array.copied:
             self._make_places(table, part, place - array.itemsize * part.begin, work)
+        elif part.edges and array.slotted is not None and self.arrivals is not None:
+            self.traffic.copied += self.arrivals.bring(part, place, (*self._streams, self._cached).index(work), work)
         elif part.edges:
             piece = array.piece(part, views)
             with timed("copy", f"page {part.page}", array=array.key, bytes=piece.nbytes, queued=True):
@@ -375,10 +369,10 @@ class Topology:
 
     def arrays_of(self, name: str) -> list[Stored]:
         """Return the arrays over edges that are copied from the host for a `Use`."""
-        return [array for array in (self._arrays[key] for key in self._tables[name].keys) if array.copied]
+        return [self._arrays[key] for key in self._tables[name].keys if self._arrays[key].copied]
 
     def edge_bytes(self, name: str) -> int:
-        """Return the bytes per edge that are copied from the host for a `Use`."""
+        """Return the bytes per edge that are copied from the host for a `Use`; those of record ids are not counted."""
         return sum(array.itemsize for array in self.arrays_of(name))
 
     def cached(self) -> NDArray[np.bool_]:
@@ -393,6 +387,9 @@ class Topology:
             for source in [source for source in sources if source is not None]:
                 self.device.unregister(source)
             self._addresses.clear()
+        if self.arrivals is not None:
+            self.arrivals.close()
+            self.arrivals = None
         for buffer in self._buffers:
             self.device.free(buffer)
         self._buffers.clear()

@@ -24,6 +24,7 @@ from vlang.runtime.gpu.topology.footprint import Use, share_memory
 from vlang.runtime.gpu.topology.marking import count_in_place
 from vlang.runtime.gpu.topology.resident import Resident
 from vlang.runtime.gpu.topology.sides import Side
+from vlang.runtime.gpu.topology.slotted_arrivals import layout_notes, slotted_form
 from vlang.runtime.gpu.topology.topology import Topology
 from vlang.runtime.gpu.topology.transfers import Packing, Transfer, worth_copying
 from vlang.runtime.gpu.ways.notifying import lanes_of
@@ -107,7 +108,7 @@ class FullPasses:
         """
         machine = self.machine
         short = shortfalls(machine.ways, machine.plan.loops, machine.graph, machine.options, self._sides)
-        return (*short, *self.pages.notes())
+        return (*short, *self.pages.notes(), *layout_notes(machine.options, self.topologies.values()))
 
     def _open(self) -> None:
         machine, device = self.machine, self.machine.device
@@ -147,14 +148,14 @@ class FullPasses:
             uses: the arrays of a page that passes read, by direction and name of the `Use`.
         """
         machine, device = self.machine, self.machine.device
-        taken = device.allocated()
+        taken, slotted = device.allocated(), slotted_form(machine.options)
         shares = share_memory(sides, uses, device.budget() - taken, machine.options.page_size, taken,
                               frozenset(uses) - read_by(machine.ways, machine.plan, machine.graph, machine.options),
-                              self.moving > 0)
+                              self.moving > 0, slotted)
         for kind, side in sides.items():
             self.topologies[kind] = Topology(
                 device, machine.prepare, side, uses[kind], shares[kind], machine.options.page_size,
-                machine.options.streams, self.rates.link, resident=self._parts, moving=self.moving)
+                machine.options.streams, self.rates.link, resident=self._parts, moving=self.moving, slotted=slotted)
 
     def taken(self) -> Iterator[tuple[Way, LoopSpec]]:
         """Yield all pairs of a loop of the plan and an execution way in which the loop may run."""
@@ -166,6 +167,8 @@ class FullPasses:
     def _load(self) -> None:
         """Compile, or load from the cache, the kernels that the passes will launch."""
         machine = self.machine
+        if any(topology.arrivals for topology in self.topologies.values()):
+            machine.load([("decode_slotted", "", ())])
         for stage in machine.plan.stages:
             if stage.domain and stage.gpu:
                 machine.load((c.template, stage.gpu.struct, c.constants) for c in self.choices(stage, stage.gpu))
@@ -312,9 +315,10 @@ class FullPasses:
         packed = Packing.by(available_threads()) if gathers else None
         leave = worth_copying(topology.edges, topology.n, topology.edge_bytes(name), topology.link, packed,
                               topology.pages)
+        counted = (0, 0) if reading == "rows" else (topology.table_at("starts"), topology.table_at("marks"))
         return SparseTopology(
             rows, topology.pages, topology.offsets, topology.edges, topology.segments, topology.segment_count,
-            topology.longs, topology.long_count, reading, leave if reading == "either" else NEVER)
+            topology.longs, topology.long_count, reading, leave if reading == "either" else NEVER, *counted)
 
     def reading(self, kind: str) -> str:
         """Return the way in which kernels over frontiers and lists read the pages of a direction (see SparseTopology).
@@ -343,8 +347,10 @@ class FullPasses:
         rates, found = self.rates, {}
         for kind, topology in self.topologies.items():
             if topology.pages and not topology.resident:
-                found[kind] = StreamedPages(topology.pages, topology.slots, topology.layout.slot_bytes,
-                                            topology.edges / topology.pages, rates.copied, rates.launch, rates.gather)
+                nbytes, buffer = topology.layout.slot_bytes, topology.layout.buffer_bytes
+                nbytes += buffer - 4 * topology.layout.cut.largest if buffer else 0  # record ids are copied
+                found[kind] = StreamedPages(topology.pages, topology.slots, nbytes, topology.edges / topology.pages,
+                                            rates.copied, rates.launch, rates.gather)
         return found
 
     def over_pages(self, kind: str, stage: StageSpec | None, transfer: Transfer, launch: OnePage) -> None:

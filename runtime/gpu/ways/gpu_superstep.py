@@ -12,6 +12,7 @@ from vlang.runtime.gpu.topology.footprint import Use
 from vlang.runtime.gpu.topology.sides import Side
 from vlang.runtime.gpu.ways.notifying import NotifyPull, notify_sizes, notifying_kernels
 from vlang.runtime.gpu.ways.relay import Relay, relay_kernel, relay_sizes, relays
+from vlang.runtime.gpu.ways.run_ahead import RunAhead, can_be_undone
 from vlang.runtime.gpu.ways.way import NOTIFY, Key
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import LoopSpec, ScalarSpec, StageSpec
@@ -163,6 +164,10 @@ class GpuLoop:
         self._done = 0
         self._edges = 0
         self._listed: list[NotifyPull] = []
+        self._room: int | None = None  # supersteps that the loop may run after the current one
+        self._ahead: RunAhead | None = None
+        if not self._in_place and not self._skipping and can_be_undone(machine, spec):
+            self._ahead = RunAhead(machine, spec, 0 if start is None else start.rounds)
 
     @property
     def stats(self) -> Stats:
@@ -179,35 +184,51 @@ class GpuLoop:
             rows = self._relay.run(self._relay.room(self._done, room), self._in_place)
             self._done += len(rows)
             return rows
+        self._room = None if room is None else room - 1
+        if self._ahead is not None and self._ahead.queued:
+            self._edges = self._ahead.take()
+            self._done += 1
+            return ()
         for name in self._spec.starts:
             machine.copy(self._spec.slot("start", name), f"field:{name}")
-        self._edges = 0
         self._listed.clear()
-        for step in self._spec.plain:
-            if isinstance(step, ScalarSpec):
-                machine.evaluate(step)
-            else:
-                self._pass(step)
+        self._edges = self._steps()
         self._done += 1
         return ()
 
-    def _pass(self, stage: StageSpec) -> None:
+    def _steps(self) -> int:
+        """Queue the steps of a superstep; returns the number of edges that full passes traverse."""
+        edges = 0
+        for step in self._spec.plain:
+            if isinstance(step, ScalarSpec):
+                self._machine.evaluate(step)
+            else:
+                edges += self._pass(step)
+        return edges
+
+    def _pass(self, stage: StageSpec) -> int:
+        """Queue a pass; returns the number of edges traversed, without those of a pass over notified vertices."""
         skipping = self._skipping.get(stage.name)
         if skipping is not None and self._done and skipping.chosen(self._machine.options.mode):
             skipping.run(self._in_place)
             self._listed.append(skipping)
-            return
-        self._edges += self._machine.run_full(stage)
+            return 0
+        edges = self._machine.run_full(stage)
         if skipping is not None:
             skipping.ran_full()
+        return edges
 
     def last(self) -> Done:
         """Return the record of the last superstep, which has ended."""
+        if self._ahead is not None:
+            self._ahead.follow(self._room, self._steps)
         edges = self._edges + sum(skipping.edges() for skipping in self._listed)
         return Done(self.stats.active, "notify-pull" if self._listed else "pull", edges)
 
     def close(self) -> None:
-        """Restore the second buffer of every field, and free the lists."""
+        """Restore the second buffer of every field, and free the lists. Undo a superstep that is queued ahead."""
+        if self._ahead is not None:
+            self._ahead.close()
         for skipping in (*self._skipping.values(), *((self._relay,) if self._relay else ())):
             skipping.close()
         for stage in self._spec.stages:

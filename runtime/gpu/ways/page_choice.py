@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from vlang.errors import BindError
 from vlang.runtime.gpu.passes.sparse import Loaded, OneSlice
 from vlang.runtime.gpu.topology.engines import choose_on_device
-from vlang.runtime.gpu.topology.marking import choose_pages, mark_items, sort_items
+from vlang.runtime.gpu.topology.marking import Choosing, choose_pages, mark_items, read_marks, sort_items
 from vlang.runtime.gpu.topology.packer import Packer
 from vlang.runtime.gpu.topology.sides import DiskSide
 from vlang.runtime.gpu.topology.sliced_sweep import sweep_slices
 from vlang.runtime.gpu.topology.slices import Sliced, cut_slices
 from vlang.runtime.gpu.topology.tasks import hub_scores, tasks_of
 from vlang.runtime.gpu.topology.topology import Topology
-from vlang.runtime.gpu.topology.transfers import Transfer
+from vlang.runtime.gpu.topology.transfers import Marks, Transfer
 from vlang.runtime.gpu.ways.page_uses import use_name
 from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.plan.plan import StageSpec
@@ -59,16 +59,23 @@ class PageChoice:
         marks = mark_items(topology, items, count, queued=queued)
         return choose_pages(topology, use_name(kind, stage), marks, asked, options.switching == "published")
 
-    def sorted_queue(self, kind: str, stage: StageSpec, queue: int, count: int, target: int) -> Sliced:
+    def counted(self, kind: str, stage: StageSpec) -> Marks:
+        """Return the active edges of each page in the next superstep, as the kernels of the last superstep counted them
+        (see `SparseMachine`).
+        """
+        return read_marks(self._topologies[kind], self._choosing(kind, use_name(kind, stage)))
+
+    def sorted_queue(
+        self, kind: str, stage: StageSpec, queue: int, count: int, target: int, marks: Marks | None = None
+    ) -> Sliced:
         """Sort the entries of a queue by the page of their edges, and by the transfer of this page (see
         `SparseMachine`).
         """
         topology, options, name = self._topologies[kind], self._machine.options, use_name(kind, stage)
         packer, published = self._packer(kind, name), options.switching == "published"
-        packing, choosing = None if packer is None else packer.packing, None
-        if options.chooser == "gpu" and options.transfer == "auto" and not topology.resident:
-            choosing = choose_on_device(topology.edge_bytes(name), topology.link, topology.readable, packing, published)
-        marks = mark_items(topology, queue, count, queued=True, choosing=choosing)
+        packing = None if packer is None else packer.packing
+        if marks is None:
+            marks = mark_items(topology, queue, count, queued=True, choosing=self._choosing(kind, name))
         transfer = choose_pages(topology, name, marks, options.transfer, published, packing)
         if not topology.resident and not isinstance(topology.side, DiskSide):  # pages from disk arrive in any order
             most = max(1, min(int(options.combine), topology.slots // 2))  # one task is copied, one is processed
@@ -106,6 +113,15 @@ class PageChoice:
             if packer is not None:
                 packer.close()
         self._packers.clear()
+
+    def _choosing(self, kind: str, name: str) -> Choosing | None:
+        """Return the kernel that chooses the transfer of each page, and its arguments; None if the host chooses."""
+        topology, options = self._topologies[kind], self._machine.options
+        if options.chooser != "gpu" or options.transfer != "auto" or topology.resident:
+            return None
+        packer = self._packer(kind, name)
+        return choose_on_device(topology.edge_bytes(name), topology.link, topology.readable,
+                                None if packer is None else packer.packing, options.switching == "published")
 
     def _ranks(self, kind: str, stage: StageSpec, queue: int, count: int) -> NDArray[np.float64] | None:
         """Return the rank of each page in the order of the option `page_order` (see `tasks_of`); None without an order.

@@ -1,10 +1,11 @@
 """Supersteps of a push loop over streamed pages. A superstep reads only the pages with edges of the frontier.
 
-Every superstep marks these pages on the device, chooses the cheapest transfer for each page
-(vlang.runtime.gpu.topology.engines), and sorts the queue by page and transfer. Each launch then processes one slice of
-the queue (vlang.runtime.gpu.topology.slices). The vertices push along the edges of one page while other pages are
-copied. All edges of an entry of the queue are in one page, so the result equals the result of a superstep over all
-pages at once.
+The kernels that find the vertices of a superstep also count its edges by page, and the host reads the counts when the
+superstep before ends. Only after a launch that does not count, a pass over the queue counts. The host chooses the
+cheapest transfer for each page (vlang.runtime.gpu.topology.engines), and a kernel sorts the queue by page and transfer.
+Each launch then processes one slice of the queue (vlang.runtime.gpu.topology.slices). The vertices push along the edges
+of one page while other pages are copied. All edges of an entry of the queue are in one page, so the result equals the
+result of a superstep over all pages at once.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from vlang.runtime.gpu.device.device import Stream
 from vlang.runtime.gpu.kernels.sparse_layout import CHUNK, desk_bytes
 from vlang.runtime.gpu.passes.gpu_frontier import Control
 from vlang.runtime.gpu.passes.sparse import LoadedTask, SliceWork, SparseMachine
+from vlang.runtime.gpu.topology.transfers import Marks
 from vlang.runtime.gpu.ways.way import Key
 from vlang.runtime.plan.plan import THREADS, StageSpec
 
@@ -59,7 +61,7 @@ def in_place(stage: StageSpec) -> bool:
     return stage.gpu is not None and stage.gpu.push == "direct" and stage.gpu.early != "frontier"
 
 
-@dataclass(frozen=True)
+@dataclass
 class PagedPush:
     """Runs supersteps one at a time.
 
@@ -72,6 +74,8 @@ class PagedPush:
         priority: 1 if the loop runs in priority order and so has far piles, otherwise 0.
         twice: whether the vertices that a task has activated also push along the edges of the task's pages while these
             pages are on the device (HyTGraph, VI-A).
+        counts: the device address and the size in bytes of the counts by page; (0, 0) if kernels do not count.
+        marks: the active edges of each page in the next superstep; None if they are not known.
     """
 
     machine: SparseMachine
@@ -81,11 +85,23 @@ class PagedPush:
     control: Control
     priority: int
     twice: bool = False
+    counts: tuple[int, int] = (0, 0)
+    marks: Marks | None = None
+
+    def begin(self) -> None:
+        """Queue the clearing of the counts, before kernels count the first frontier."""
+        if self.counts[0]:
+            self.machine.device.fill(*self.counts, 0)
+
+    def find(self) -> None:
+        """Read the counts of the next superstep, after all kernels that find its vertices; waits for the device."""
+        self.marks = self.machine.counted_pages(self.kind, self.stage) if self.counts[0] else None
 
     def superstep(self, step: int) -> None:
         """Queue superstep number `step` of the loop, counted from 0.
 
-        After the superstep, `control` has only the record of this superstep.
+        After the superstep, `control` has only the record of this superstep. The caller must set `marks` to None before
+        the next call if another kernel has changed the queue since then.
         """
         machine, gpu, table, frame = self.machine, self.stage.gpu, self.tables["table"], self.machine.frame
         assert gpu is not None
@@ -93,8 +109,8 @@ class PagedPush:
             self._launch("send_frontier", gpu.struct, (), (frame, table))
         entries = self.control.at(f"counts[{step % 3}].entries")
         sliced = machine.sorted_queue(self.kind, self.stage, self.tables[f"queues[{step % 2}]"], entries,
-                                      self.tables["sorted"])
-
+                                      self.tables["sorted"], self.marks)
+        self.begin()
         template = "push_marked" if self.twice else "push_slice"
 
         def push(work: SliceWork, stream: Stream | None) -> None:
@@ -114,6 +130,7 @@ class PagedPush:
         if gpu.push == "cells":
             self._launch("apply_pushed", gpu.struct, (), (frame, table))
         machine.launch("end_superstep", "", (), 1, (table,), threads=32)
+        self.find()
 
     def _launch(
         self, template: str, struct: str, constants: tuple[int, ...], args: tuple[int, ...],

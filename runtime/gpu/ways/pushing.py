@@ -14,6 +14,7 @@ from vlang.runtime.gpu.kernels.sparse_layout import (
     ENDED_LARGE,
     FROM_NOTIFY,
     FROM_START,
+    MARK_WORDS,
     MODES,
     NEVER,
     RULES,
@@ -231,7 +232,8 @@ class PushLoop(CountedLoop):
         self._words = table_words(self._table(sent, pull))
         self._paged = PagedPush(machine, stage, self._out_kind,
                                 {name: self._arena[name] for name in ("table", "queues[0]", "queues[1]", "sorted")},
-                                self._control, self._priority, twice and in_place(stage))
+                                self._control, self._priority, twice and in_place(stage),
+                                (sent.marks, 8 * MARK_WORDS * (sent.pages + 1) if sent.marks else 0))
         self._shared = traverse_bytes(WALKING, self._held)
         self._begun = self._met = False  # `_met`: whether blocks have met at the barrier of an earlier launch
         self._large = self._paged_only  # whether the host must run the next superstep
@@ -247,7 +249,7 @@ class PushLoop(CountedLoop):
         machine, arena, costs = self._machine, self._arena, self._costs
         low, high = self._span
         words = {"vertices": machine.n, "low": low, "high": high, "rows": out.rows, "pages": out.pages,
-                 "offsets": out.offsets, "edges": out.edges}
+                 "offsets": out.offsets, "edges": out.edges, "starts": out.starts, "marks": out.marks}
         if pull is not None:
             words |= {"pull_rows": pull.rows, "pull_pages": pull.pages, "pull_offsets": pull.offsets,
                       "segments": pull.segments, "segment_count": pull.segment_count}
@@ -315,8 +317,10 @@ class PushLoop(CountedLoop):
         self._control.start({"least[0]": least, "least[1]": least, "start": least, "bound": float("-inf")}, table,
                             self._arena["queues[0]"])
         self._open()
+        self._paged.begin()
         self._frontier(FROM_START, self._priority)
         if self._large:
+            self._paged.find()
             self._control.fetch()
 
     def _open(self) -> None:
@@ -334,7 +338,7 @@ class PushLoop(CountedLoop):
                              (self._machine.frame, self._arena["table"]), shared=desk_bytes(THREADS))
 
     def _walk(self, most: int) -> list[Done]:
-        machine, struct = self._machine, self._gpu.struct
+        machine, struct, self._paged.marks = self._machine, self._gpu.struct, None
         if self._met:
             self._control.clear("arrived", "arrived")
         self._met = True
@@ -381,8 +385,10 @@ class PushLoop(CountedLoop):
         self._control.clear("counts[0].entries", "counts[2].touched")
         self._arena.fill("bits[0]")
         self._arena.fill("bits[1]")
+        self._paged.begin()
         self._frontier(FROM_NOTIFY, 0)
         self._large = self._paged_only
         if self._large:
+            self._paged.find()
             self._control.fetch()
         return Done(self._stats.active, "pull", edges)

@@ -63,6 +63,7 @@ class WindowedMachine(GpuMachine):
     folding = ("fold", "scalar")  # two kernels: partial results of all windows are merged at the end
     known_ways: Sequence[Way] = (WindowedPushWay(), FullWay())
     windowed: ClassVar[bool] = True
+    runs_ahead: ClassVar[bool] = False
 
     def __init__(self, device: Device, plan: Plan, graph: Graph, options: Options, disk: DiskPages | None,
                  room: Windows | None) -> None:

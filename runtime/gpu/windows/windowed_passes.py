@@ -15,6 +15,7 @@ from vlang.runtime.gpu.passes.gpu_frontier import Arena
 from vlang.runtime.gpu.passes.gpu_scratch import least_scratch
 from vlang.runtime.gpu.topology.cut import Cut, long_rows
 from vlang.runtime.gpu.topology.footprint import share_memory
+from vlang.runtime.gpu.topology.slotted_arrivals import slotted_form
 from vlang.runtime.gpu.topology.transfers import Transfer
 from vlang.runtime.gpu.ways.full_passes import FullPasses
 from vlang.runtime.gpu.ways.page_uses import uses_of
@@ -110,7 +111,8 @@ class WindowedPasses(FullPasses):
                      for sizes in way.sizes(loop, machine.n, sides))
         for free in (max(0, machine.device.budget() - taken), 0):
             try:
-                share_memory(sides, uses, free, machine.options.page_size, taken, moving=not self._whole_rows())
+                share_memory(sides, uses, free, machine.options.page_size, taken, moving=not self._whole_rows(),
+                             slotted=slotted_form(machine.options))
             except OutOfMemory as error:
                 return error
         raise AssertionError("edges fit into no memory")

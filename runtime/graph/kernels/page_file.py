@@ -15,6 +15,8 @@ EXPORTS = {
     "check_page": "i64(u32*, i64, i64, u32*, u32)",
     "same_offsets": "i64(u32*, i64, u64*, i64, i64)",
     "cut_offsets": "void(u32*, i64, i64, i64, u32*)",
+    "cut_pages": "i64(u32*, i64, i64, i64, i64, i64, i64*, i64*, i64)",
+    "cut_tasks": "void(u32*, i64, i64, i64, i64*, i64*, i64*)",
 }
 
 P1 = np.uint64(0x9E3779B185EBCA87)
@@ -140,3 +142,89 @@ def cut_offsets(degrees: Any, rows: Any, inside: Any, edges: Any, offsets: Any) 
     for i in range(rows):
         at += np.int64(degrees[i])
         offsets[i + 1] = np.uint32(min(at, edges))
+
+
+def cut_pages(degrees: Any, n: Any, total: Any, segment: Any, room: Any, edge_bytes: Any, starts: Any, firsts: Any,
+              most: Any) -> Any:  # fmt: skip
+    """Divide the rows into pages; returns the number of pages.
+
+    Args:
+        degrees: u32[n].
+        n, total: the numbers of rows and of edges.
+        segment: rows of more than `segment` edges may be cut, after a multiple of `segment` edges; 0 if no row may be.
+        room: bytes of the rows and edges of a page.
+        edge_bytes: bytes of an edge.
+        starts, firsts: output, i64[most], the first edge and the first row of each page.
+        most: further pages are counted, but not written.
+    """
+    count = np.int64(0)
+    row_of_page = np.int64(0)
+    edge_of_page = np.int64(0)
+    end = np.int64(0)
+    if most > 0:
+        starts[0] = 0
+        firsts[0] = 0
+    count = 1
+    for row in range(n):
+        begin = end
+        end += np.int64(degrees[row])
+        while 4 * (row + 1) + edge_bytes * end > 4 * row_of_page + edge_bytes * edge_of_page + room:
+            spare = 4 * row_of_page + edge_bytes * edge_of_page + room - 4 * (row + 1)
+            stop = max(begin, edge_of_page)
+            alone = row_of_page == row and edge_of_page == stop
+            following = row
+            if segment > 0 and end - begin > segment:
+                if alone:  # at least one segment
+                    spare = max(spare, edge_bytes * (stop + segment))
+                while edge_bytes * (stop + segment) <= spare:
+                    stop += segment
+                if stop >= end:
+                    stop = end
+                    following = row + 1
+            elif alone:
+                stop = end
+                following = row + 1
+            if following == n and stop == total:
+                break
+            row_of_page = following
+            edge_of_page = stop
+            if count < most:
+                starts[count] = stop
+                firsts[count] = following
+            count += 1
+            if following > row:
+                break
+    return count
+
+
+def cut_tasks(degrees: Any, n: Any, segment: Any, cost: Any, longs: Any, breaks: Any, counts: Any) -> None:
+    """Find the long rows, and divide the short rows into tasks of equal cost, which is edges plus rows.
+
+    Args:
+        degrees: u32[n].
+        n: the number of rows.
+        segment: rows of more edges are long.
+        cost: the cost of a task.
+        longs: output, i64, two words for each long row: the row and its first edge.
+        breaks: output, i64, the end of each task.
+        counts: output, i64[2], the numbers of long rows and of tasks.
+    """
+    work = np.int64(0)
+    edge = np.int64(0)
+    following = cost
+    counts[0] = 0
+    counts[1] = 0
+    for row in range(n):
+        degree = np.int64(degrees[row])
+        if degree > segment:
+            longs[2 * counts[0]] = row
+            longs[2 * counts[0] + 1] = edge
+            counts[0] += 1
+            work += 1
+        else:
+            work += degree + 1
+        edge += degree
+        while work >= following:
+            breaks[counts[1]] = row + 1
+            counts[1] += 1
+            following += cost

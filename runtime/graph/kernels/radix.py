@@ -22,13 +22,13 @@ import numpy as np
 from numba import njit
 
 EXPORTS = {
-    "scatter_edges": "void(u32*, u32*, i64, i64, u32*, i64, u16*, i64, i64, i64*, i64*, i64*, i64*, u64*)",
+    "scatter_edges": "void(u32*, u32*, i64, i64, u16*, i64, i64, i64*, i64*, i64*, i64*, u64*)",
     "sort_bucket": "void(u64*, i64*, i64*, i64, u32*, i64, i64, u32*, u32*)",
     "scatter_rows": "void(u32*, u32*, i64, i64, u16*, i64, i64, i64*, i64*, i64*, i64*, u64*)",
-    "tally": "void(u32*, i64, i64, u32*)",
+    "order_degrees": "void(u32*, i64, i64*, u32*)",
 }
 
-MIRROR, NO_LOOPS, RANKED = 1, 2, 4  # bits of `flags`
+MIRROR, NO_LOOPS = 1, 2  # bits of `flags`
 FINE = 1 << 15
 
 
@@ -47,26 +47,22 @@ def _put(row: Any, other: Any, buckets: Any, grain: Any, mask: Any, cursors: Any
     cursors[b] = at + 1
 
 
-def scatter_edges(sources: Any, targets: Any, first: Any, last: Any, ranks: Any, flags: Any, buckets: Any, grain: Any,
-               mask: Any, cursors: Any, free: Any, log: Any, counts: Any, pool: Any) -> None:  # fmt: skip
-    """Write an entry for each of the edges first..last-1 to the bucket of its source.
+def scatter_edges(sources: Any, targets: Any, count: Any, flags: Any, buckets: Any, grain: Any, mask: Any,
+                  cursors: Any, free: Any, log: Any, counts: Any, pool: Any) -> None:  # fmt: skip
+    """Write an entry for each edge to the bucket of its source.
 
     Args:
-        sources, targets: u32, the two ends of each edge.
-        first, last: the range of edges.
-        ranks: u32, the new number of each vertex, which is used if `flags` has RANKED.
+        sources, targets: u32[count], the two ends of each edge.
+        count: the number of edges.
         flags: a bit mask: with MIRROR, an edge that is not a self-loop also has an entry in the bucket of its target;
             with NO_LOOPS, self-loops have no entry.
         buckets, grain, mask, cursors, free, log, counts, pool: see the beginning of this file.
     """
-    for e in range(first, last):
+    for e in range(count):
         a = np.int64(sources[e])
         b = np.int64(targets[e])
         if a == b and flags & NO_LOOPS != 0:
             continue
-        if flags & RANKED != 0:
-            a = np.int64(ranks[a])
-            b = np.int64(ranks[b])
         _put(a, b, buckets, grain, mask, cursors, free, log, counts, pool)
         if flags & MIRROR != 0 and a != b:
             _put(b, a, buckets, grain, mask, cursors, free, log, counts, pool)
@@ -115,7 +111,23 @@ def scatter_rows(targets: Any, ends: Any, low: Any, high: Any, buckets: Any, gra
             e += 1
 
 
-def tally(vertices: Any, first: Any, last: Any, counts: Any) -> None:
-    """Add 1 to counts[vertices[e]] for e in first..last-1."""
-    for e in range(first, last):
-        counts[np.int64(vertices[e])] += np.uint32(1)
+def order_degrees(degrees: Any, n: Any, counts: Any, order: Any) -> None:
+    """Sort the vertices by decreasing degree, and by increasing number if degrees are equal.
+
+    Args:
+        degrees: u32[n]. All degrees of 65535 or more count as equal.
+        n: the number of vertices.
+        counts: i64[65536], zeros; on return, the end in `order` of the vertices of each degree.
+        order: output, u32[n].
+    """
+    for v in range(n):
+        counts[min(np.int64(degrees[v]), 65535)] += 1
+    at = np.int64(0)
+    for i in range(65536):
+        count = counts[65535 - i]
+        counts[65535 - i] = at
+        at += count
+    for v in range(n):
+        degree = min(np.int64(degrees[v]), 65535)
+        order[counts[degree]] = np.uint32(v)
+        counts[degree] += 1

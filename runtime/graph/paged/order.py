@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError
+from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.storage.memory import Empty, empty
 
 __all__ = ["order_by_degree", "order_by_hubs"]
 
-_BLOCK = 1 << 16
+_BLOCK = 1 << 14
+_LARGE = 65535  # degrees from which on `order_degrees` does not sort
 _HUBS = 0.08  # the share of the vertices that hub sorting moves to the front (HyTGraph, VI-A)
 
 
@@ -21,23 +23,24 @@ def order_by_degree(degrees: Sequence[NDArray[Any]], empty: Empty = empty) -> ND
     """The vertices by decreasing degree, and by increasing number if degrees are equal, uint32[n].
 
     The degree of a vertex is the sum over `degrees`, arrays of integers of shape [n]. `empty` allocates the result. The
-    function uses 8 more bytes of memory per vertex. Raises GraphError if a degree needs more than 32 bits.
+    function uses 4 more bytes of memory per vertex. Raises GraphError if a degree needs more than 32 bits.
     """
     n = len(degrees[0])
-    keys = np.empty(n, dtype=np.uint64)
+    sums = np.empty(n, dtype=np.uint32)
+    part = np.empty(_BLOCK, dtype=np.uint64)
     for first in range(0, n, _BLOCK):
-        part = keys[first : first + _BLOCK]
+        part = part[: min(_BLOCK, n - first)]
         part[:] = 0
         for one in degrees:
             part += one[first : first + _BLOCK]
         if part.max() >= 2**32:
             raise GraphError(f"a vertex has {part.max()} edges; degrees go up to {2**32 - 1}")
-        np.subtract(0xFFFFFFFF, part, out=part, casting="unsafe")
-        part <<= np.uint64(32)
-        part |= np.arange(first, first + len(part), dtype=np.uint64)
-    keys.sort()
+        sums[first : first + _BLOCK] = part
     order: NDArray[np.uint32] = empty(n, np.uint32)
-    order[:] = keys.view(np.uint32)[::2]  # the low half of each key is the vertex
+    counts = np.zeros(_LARGE + 1, np.int64)
+    kernels("radix")["order_degrees"](sums, n, counts, order)
+    large = order[: counts[_LARGE]]  # by increasing number
+    large[:] = large[np.argsort(~sums[large], kind="stable")]
     return order
 
 

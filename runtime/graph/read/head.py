@@ -6,6 +6,7 @@ import itertools
 import re
 from enum import Enum
 
+from vlang.errors import GraphError
 from vlang.records import dataclass
 from vlang.runtime.graph.read.source import TextFile
 from vlang.runtime.graph.read.text_errors import problem
@@ -114,6 +115,9 @@ def _refuse_binary(file: TextFile, text: bytes) -> None:
             raise problem(file.path, f"this is {name}{inside}", expected="a text of edges")
     for at, byte in enumerate(text[:4096]):
         if byte == 127 or (byte < 32 and byte not in b"\t\n\v\f\r\x1b"):
+            if file.path.suffix.lower() == ".vg":
+                raise GraphError(f"{file.path}: no page file: its first bytes are damaged, or it is a file of another "
+                                 "kind; convert the graph again")
             line = 1 + text.count(b"\n", 0, at)
             what = f"a {'NUL byte' if byte == 0 else f'byte 0x{byte:02x}'}; this is a binary file, not text"
             raise problem(file.path, what, line=line, expected="a text of edges")

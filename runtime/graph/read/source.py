@@ -114,7 +114,7 @@ class TextFile:
         self._returns = b"\n" not in text and b"\r" in text
         if self._returns:
             text = text.replace(b"\r", b"\n")
-        elif found := _INSIDE.search(text):
+        elif b"\0" not in text and (found := _INSIDE.search(text)):  # otherwise the file is no text at all
             raise _return_inside(self.path, 1 + text.count(b"\n", 0, found.start()))
         return text, have < size
 

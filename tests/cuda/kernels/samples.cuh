@@ -9,7 +9,7 @@ struct Shared {  // common members of most samples
     u64 results0, results1, parts0, parts1;
   };
   struct Columns {
-    const f32* weights;
+    Column<f32> weights;
   };
   struct Masks {
     bool a0;
@@ -20,8 +20,8 @@ struct Shared {  // common members of most samples
     return Env{pointer<const f32>(frame, 8), pointer<const i32>(frame, 9), pointer<const u8>(frame, 10),
                frame[11], frame[12], frame[13], frame[14]};
   }
-  static __device__ __forceinline__ Columns bind_columns(const u64* row) {
-    return Columns{pointer<const f32>(row, ROW_COLUMNS)};
+  static __device__ __forceinline__ Columns bind_columns(const u64* row, bool streams = false) {
+    return Columns{{pointer<const f32>(row, ROW_COLUMNS), streams}};
   }
   static __device__ __forceinline__ Masks ready(const Env& env, u32 v) { return Masks{env.chosen[v] != 0}; }
   static __device__ __forceinline__ bool wanted(const Masks& masks) { return masks.a0; }

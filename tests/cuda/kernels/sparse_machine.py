@@ -131,6 +131,7 @@ class SampleMachine:
         self._frame = self._zeroed(8 * _WORDS)
         self._words[SLOT_STATS] = self._frame + 8 * _STATS
         self._in_place = False
+        self.compared = 0
         self._dtype = field.dtype
 
     def _zeroed(self, nbytes: int) -> int:
@@ -162,8 +163,10 @@ class SampleMachine:
         table = np.array(segments, dtype=np.int64).reshape(-1, 3)
         long_rows = np.array(longs, dtype=np.int64).reshape(-1, 3)
         self._starts[kind] = self._upload(cuts.astype(np.uint64))
+        marks = self._zeroed(8 * MARK_WORDS * (pages + 1)) if self.reading != "rows" else 0
         return SparseTopology(self._upload(rows), pages, offsets, len(arcs.targets), self._upload(table), len(table),
-                              self._upload(long_rows), len(long_rows), self.reading, self.leave)
+                              self._upload(long_rows), len(long_rows), self.reading, self.leave, self._starts[kind],
+                              marks)
 
     # ------------------------------------------------------------------------------- the interface that loops use
     @property
@@ -197,14 +200,27 @@ class SampleMachine:
             launch(self.topologies[kind].rows + 8 * ROW_WORDS * page, stream)
             self.device.wait(self.device.record(stream))
 
-    def sorted_queue(self, kind: str, stage: StageSpec, queue: int, count: int, target: int) -> Sliced:
-        """Return all pages with active edges. Every page is returned as a page to be copied whole."""
+    def counted_pages(self, kind: str, stage: StageSpec) -> Marks:
+        """Return the counts of the kernels that have found the vertices of the next superstep."""
+        marks = np.zeros((self.topologies[kind].pages + 1, MARK_WORDS), dtype=np.int64)
+        self.device.download(marks, self.topologies[kind].marks)
+        self.compared += 1
+        return Marks.of(marks)
+
+    def sorted_queue(
+        self, kind: str, stage: StageSpec, queue: int, count: int, target: int, marks: Marks | None = None
+    ) -> Sliced:
+        """Return all pages with active edges, to be copied whole. Known counts must equal those of a separate pass."""
         pages, starts = self.topologies[kind].pages, self._starts[kind]
-        marks = np.zeros((pages + 1, MARK_WORDS), dtype=np.int64)
-        at = self._upload(marks)
+        counts = np.zeros((pages + 1, MARK_WORDS), dtype=np.int64)
+        at = self._upload(counts)
         self.launch("mark_queue", "", (), 2, (self.topologies[kind].offsets, starts, pages, queue, count, at))
-        self.device.download(marks, at)
-        found = Marks.of(marks)
+        self.device.download(counts, at)
+        found = Marks.of(counts)
+        if marks is not None:
+            assert marks.rest == found.rest
+            for name in ("vertices", "edges", "heavy", "lines"):
+                assert np.array_equal(getattr(marks, name), getattr(found, name)), name
         sliced, places = cut_slices(found, Transfer(tuple(np.flatnonzero(found.edges).tolist())), target)
         self.launch("sort_queue", "", (), 2, (self.topologies[kind].offsets, starts, pages, queue, count,
                                               self._upload(places), target))

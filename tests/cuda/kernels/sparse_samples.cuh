@@ -3,12 +3,12 @@
 
 struct Pushed {  // common members of the samples
   struct Columns {
-    const f32* weight;
+    Column<f32> weight;
   };
   struct Masks {};
   static constexpr bool READS_SELF = false, EARLY = false, ATOMIC = false, STORES = false;
-  static __device__ __forceinline__ Columns bind_columns(const u64* row) {
-    return Columns{pointer<const f32>(row, ROW_COLUMNS)};
+  static __device__ __forceinline__ Columns bind_columns(const u64* row, bool streams = false) {
+    return Columns{{pointer<const f32>(row, ROW_COLUMNS), streams}};
   }
   static __device__ __forceinline__ bool wanted(const Masks&) { return true; }
 };

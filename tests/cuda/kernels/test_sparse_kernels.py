@@ -279,6 +279,7 @@ def test_breadth_first_over_pages(device: EmulatedDevice) -> None:
     assert np.array_equal(machine.field(), expected)
     assert [row.active for row in rows] == changes
     assert sum(row.edges for row in rows) == np.diff(arcs.offsets)[expected != FAR].sum()
+    assert machine.compared == len(rows) + 1  # compared with a pass over the queue in `sorted_queue`
 
 
 @pytest.mark.parametrize("graph", ["random", "hub"])

@@ -14,7 +14,7 @@ from vlang.emit.cuda.cuda_target import CudaTarget
 from vlang.runtime.gpu.device.device import Buffer, Stream
 from vlang.runtime.gpu.kernels.entries import entry
 from vlang.runtime.gpu.topology.cut import Part, Sharding
-from vlang.runtime.gpu.topology.footprint import Use, footprint, stored_arrays
+from vlang.runtime.gpu.topology.footprint import Slotted, Use, footprint, stored_arrays
 from vlang.runtime.gpu.topology.topology import Topology
 from vlang.runtime.gpu.topology.transfers import Transfer
 from vlang.runtime.graph.topology.adjacency import Adjacency
@@ -22,7 +22,8 @@ from vlang.runtime.plan.plan import SEGMENT
 
 __all__ = ["COLUMN", "PREPARED", "USES", "Visits", "adjacency_of", "hub_graph", "opened", "streamed"]
 
-PREPARED = ("row_blocks", "places", "aim_row", "mark_pages", "mark_queue", "choose_published", "choose_measured")
+PREPARED = ("row_blocks", "places", "aim_row", "mark_pages", "mark_queue", "choose_published", "choose_measured",
+            "decode_slotted")
 COLUMN = ("weight", "i16")
 
 _VISIT = """
@@ -180,17 +181,18 @@ USES = {"plain": Use(), "weighted": Use((COLUMN,))}
 
 
 def opened(visits: Visits, free: int, sharding: Sharding | None = None, page_size: int | None = 1 << 16,
-           streams: int = 2) -> Topology:
+           streams: int = 2, slotted: Slotted | None = None) -> Topology:
     """Return the topology with `free` bytes of device memory."""
     uses = USES | ({"shards": Use((), sharding)} if sharding else {})
-    return Topology(visits.device, visits.prepare, visits.adjacency, uses, free, page_size, streams)
+    return Topology(visits.device, visits.prepare, visits.adjacency, uses, free, page_size, streams, slotted=slotted)
 
 
 def streamed(visits: Visits, slots: int, sharding: Sharding | None = None, page_size: int = 1 << 16,
-             streams: int = 2) -> Topology:
-    """Return the topology with device memory for exactly `slots` pages."""
+             streams: int = 2, slotted: Slotted | None = None) -> Topology:
+    """Return the topology with device memory for exactly `slots` pages, and their buffers if they are slotted."""
     uses = USES | ({"shards": Use((), sharding)} if sharding else {})
-    arrays = stored_arrays(visits.adjacency, uses)
+    arrays = stored_arrays(visits.adjacency, uses, slotted)
     whole = footprint(visits.adjacency, uses, arrays, 1 << 40, page_size)
     few = footprint(visits.adjacency, uses, arrays, whole.least - 1, page_size)
-    return opened(visits, few.table_bytes + slots * few.slot_bytes, sharding, page_size, streams)
+    free = few.table_bytes + slots * few.slot_bytes + (1 + min(slots, streams)) * few.buffer_bytes
+    return opened(visits, free, sharding, page_size, streams, slotted)

@@ -53,7 +53,7 @@ struct s1 {
     f32 a0;
   };
   struct Columns {};
-  static __device__ __forceinline__ Columns bind_columns(const u64* row) {
+  static __device__ __forceinline__ Columns bind_columns(const u64* row, bool streams = false) {
     return Columns{};
   }
   struct Env {

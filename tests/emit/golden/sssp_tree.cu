@@ -22,10 +22,10 @@ struct r0 {
     u32 a0;
   };
   struct Columns {
-    const f32* edge_weight;
+    Column<f32> edge_weight;
   };
-  static __device__ __forceinline__ Columns bind_columns(const u64* row) {
-    return Columns{pointer<const f32>(row, ROW_COLUMNS + 0)};
+  static __device__ __forceinline__ Columns bind_columns(const u64* row, bool streams = false) {
+    return Columns{{pointer<const f32>(row, ROW_COLUMNS + 0), streams}};
   }
   struct Env {
     u32* part_r0_0;
@@ -181,10 +181,10 @@ struct s1 {
     u32 a1;
   };
   struct Columns {
-    const f32* edge_weight;
+    Column<f32> edge_weight;
   };
-  static __device__ __forceinline__ Columns bind_columns(const u64* row) {
-    return Columns{pointer<const f32>(row, ROW_COLUMNS + 0)};
+  static __device__ __forceinline__ Columns bind_columns(const u64* row, bool streams = false) {
+    return Columns{{pointer<const f32>(row, ROW_COLUMNS + 0), streams}};
   }
   struct Env {
     f32* field_dist;

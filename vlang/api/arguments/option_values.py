@@ -28,7 +28,8 @@ def option_choices(option: Option) -> tuple[str, ...]:
     if option.kind == "names":
         return tuple(OPTIMISATIONS)
     return {"flag": ("true", "false"), "device": ("cpu", "gpu", "auto"), "streams": ("auto",),
-            "replication": ("auto", "none", "garaph"), "dispatch": ("gpu", "alpha")}.get(option.kind, option.choices)
+            "replication": ("auto", "none", "garaph"), "dispatch": ("gpu", "alpha"),
+            "layout": ("csr", "slotted")}.get(option.kind, option.choices)
 
 
 def _mode(option: Option, value: Any) -> str:
@@ -212,6 +213,14 @@ def _dispatch(option: Option, value: Any) -> str:
     return pages[0]
 
 
+def _layout(_option: Option, value: Any) -> str:
+    if value != "csr":
+        from vlang.runtime.graph.topology.slotted import record_ids  # start-up
+
+        record_ids(value)
+    return str(value)
+
+
 def _names(option: Option, value: Any) -> frozenset[str]:
     """Read names of optimisations from one text with commas between the names, or from a collection of texts."""
     names = value.split(",") if isinstance(value, str) else value
@@ -229,5 +238,5 @@ READERS: Mapping[str, Callable[[Option, Any], Any]] = {
     "vertex": lambda _option, value: value, "device": _device, "precision": _precision, "progress": _progress,
     "path": _path, "trace": _trace, "cluster": _cluster, "seconds": _seconds, "notices": _notices,
     "derive": _derive, "streams": _streams, "kernel": _kernel, "replication": _replication,
-    "dispatch": _dispatch,
+    "dispatch": _dispatch, "layout": _layout,
 }  # fmt: skip

@@ -234,7 +234,8 @@ def _difference(kind: str, name: str, there: str | None, here: str | None) -> st
         return f"its run was given other values of `{name}`"
     if kind == "parameter" and " vertices " in f"{there}{here}":
         return f"its run had another list `{name}`"
-    was, now = ("none" if value in (None, "None", "") else value for value in (there, here))
+    absent = "its default" if kind == "parameter" else "none"
+    was, now = (absent if value in (None, "None", "") else value for value in (there, here))
     return f"its run had {name} = {was}, and this one has {now}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vlang.api.running.columns import counts_edges
+from vlang.api.running.columns import columns_of, counts_edges
 from vlang.errors import BindError, OutOfMemory
 from vlang.ir.forms.exprs import Degree, Field, GroupKey, walk
 from vlang.ir.forms.text import expression
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph
     from vlang.runtime.plan.plan import Plan
 
-__all__ = ["keys_read", "placed", "whole_lists"]
+__all__ = ["keys_read", "placed", "refuse_budget", "whole_lists"]
 
 
 def whole_lists(program: Program) -> int | None:
@@ -43,6 +43,14 @@ def keys_read(program: Program) -> tuple[int, str] | None:
             if isinstance(part, (Field, Degree)) and isinstance(part.of, GroupKey):
                 return (part.span or statement.span).line, expression(part)
     return None
+
+
+def refuse_budget(program: Program, graph: Graph, options: Options) -> None:
+    """Raise the OutOfMemory of a run whose budget is too small, which names the least memory that suffices."""
+    def plan_for(target: str) -> Plan:
+        return program.plan(columns_of(program.stages().program, graph), target=target, without=options.without)
+
+    placed(program, plan_for, graph, options)
 
 
 def placed(

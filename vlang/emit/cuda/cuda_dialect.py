@@ -19,7 +19,7 @@ __all__ = ["CudaDialect", "edge_name", "indented", "used"]
 
 _HEADS = {
     "bind": "Env bind(const u64* frame)",
-    "bind_columns": "Columns bind_columns(const u64* row)",
+    "bind_columns": "Columns bind_columns(const u64* row, bool streams = false)",
     "ready": "Masks ready(const Env& env, u32 v)",
     "wanted": "bool wanted(const Masks& masks)",
     "identity": "Acc identity(const Env& env)",

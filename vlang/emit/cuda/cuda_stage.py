@@ -104,8 +104,9 @@ class StageStruct:
     # ------------------------------------------------------------------ edges
     def _columns(self) -> str:
         d, writer = self.d, self.writer
-        members = [f"const {writer.present[c]}* {edge_name(c)}" for c in writer.columns]
-        values = [f"pointer<const {writer.present[c]}>(row, ROW_COLUMNS + {i})" for i, c in enumerate(writer.columns)]
+        members = [f"Column<{writer.present[c]}> {edge_name(c)}" for c in writer.columns]
+        values = [f"{{pointer<const {writer.present[c]}>(row, ROW_COLUMNS + {i}), streams}}"
+                  for i, c in enumerate(writer.columns)]
         bind = Function("bind_columns", (), d.pack("Columns", values))
         return d.struct("Columns", members) + d.define(bind)
 

@@ -78,12 +78,15 @@ struct Table {
   u64 push_cost;      // the cost per edge pushed; then per edge read and per vertex tested, in the same unit
   u64 pull_cost;
   u64 scan_cost;
+  const u64* starts;  // the first edge of each page of `rows`; then, for each page, the counts of `PageMarks`
+  u64* marks;         // for the next superstep, or null if no kernel may count
 };
 
 enum : u64 { RULE_COST, RULE_BEAMER, RULE_PUSH, RULE_PULL };
 enum : u64 { MODE_PUSH, MODE_EARLY };
 enum : u64 { ENDED_EMPTY = 1, ENDED_LIMIT, ENDED_LARGE };
 enum : int { FROM_START, FROM_NOTIFY };
+enum : int { MARKED, QUEUED, COUNTED };
 
 __device__ __forceinline__ u64 entry_of(u32 v, u32 chunk) { return u64(chunk) << 32 | v; }
 
@@ -192,6 +195,31 @@ __device__ __forceinline__ void append_entries(
       at += chunks[j];
     }
   }
+}
+
+// Counts, for each page, the entries that `append_entries` makes of the staged vertices. The page of every vertex found
+// is then known when the superstep ends (GTS, Kim et al., SIGMOD'16, 3.3: nextPIDSet).
+__device__ __forceinline__ void count_entries(const Table& table, const Desk& desk, u32 filled) {
+  if (table.marks == nullptr) {
+    return;
+  }
+  PageMarks found{table.starts, table.pages, table.marks, 0, 0, 0, 0, 0, 0};
+  for (u32 base = 0; base < filled; base += 32) {
+    const bool there = base + lane_number() < filled;
+    const u32 v = there ? desk.staged[base + lane_number()] : 0;
+    const u64 begin = there ? table.offsets[v] : 0, end = there ? table.offsets[u64(v) + 1] : 0;
+    if (there && end - begin <= CHUNK) {
+      found.add(begin, end);
+    }
+    for (u32 hubs = __ballot_sync(WARP, end - begin > CHUNK); hubs; hubs &= hubs - 1) {
+      const int hub = __ffs(int(hubs)) - 1;
+      const u64 stop = lane_value(WARP, end, hub);
+      for (u64 at = lane_value(WARP, begin, hub) + lane_number() * CHUNK; at < stop; at += 32 * CHUNK) {
+        found.add(at, at + CHUNK < stop ? at + CHUNK : stop);
+      }
+    }
+  }
+  found.flush();
 }
 
 // Appends the vertices of those lanes that have one to a list.

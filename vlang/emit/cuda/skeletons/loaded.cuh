@@ -10,7 +10,7 @@
 template <class S, int PRIORITY>
 __device__ __forceinline__ void push_marked(u64* frame, const Table* where, const u64* rows, u64 pages,
                                             const u64* entries, u64 heavy, u64 light, const u32* packed) {
-  push_direct<S, PRIORITY, false>(frame, *where, Slice{entries, heavy, light}, rows, pages, packed);
+  push_direct<S, PRIORITY, MARKED>(frame, *where, Slice{entries, heavy, light}, rows, pages, packed);
 }
 
 // Takes back the marks of vertices low to high - 1 whose rows are between the edges begin and end, and queues these
@@ -57,7 +57,7 @@ __device__ __forceinline__ void claim_found(const Table* where, u64 low, u64 hig
 template <class S, int PRIORITY>
 __device__ __forceinline__ void push_found(u64* frame, const Table* where, const u64* rows, u64 pages, const u64* queue,
                                            const u64* count) {
-  push_direct<S, PRIORITY, false>(frame, *where, Slice{queue, 0, *count}, rows, pages, nullptr);
+  push_direct<S, PRIORITY, MARKED>(frame, *where, Slice{queue, 0, *count}, rows, pages, nullptr);
 }
 
 // Queues the marked vertices for the next superstep.
@@ -74,6 +74,7 @@ __device__ __forceinline__ void queue_found(const Table* where) {
     if (filled > ROOM) {
       __syncwarp();
       append_entries(desk, filled, table.offsets, queue, &turn.next->entries, &edges);
+      count_entries(table, desk, filled);
       __syncwarp();
       filled = 0;
     }
@@ -81,6 +82,7 @@ __device__ __forceinline__ void queue_found(const Table* where) {
   __syncwarp();
   if (filled) {
     append_entries(desk, filled, table.offsets, queue, &turn.next->entries, &edges);
+    count_entries(table, desk, filled);
   }
   edges = warp_sum_wide(edges);
   if (lane_number() == 0 && edges) {

@@ -21,8 +21,8 @@ __device__ __forceinline__ void begin_frontier(u64* frame, const Table* where) {
   const typename S::Env env = S::bind(frame);
   Control* control = table.control;
   const u32 parity = u32(control->step & 1);
-  NextFrontier<S, 0> frontier{table, env, table.queues[parity], control->counts + control->step % 3,
-                              table.bits[parity], 0, 0, false, {}};
+  NextFrontier<S, 0, COUNTED> frontier{table, env, table.queues[parity], control->counts + control->step % 3,
+                                       table.bits[parity], 0, 0, false, {}};
   const Desk desk = own_desk();
   u64 least = ~u64(0);
   u32 filled = 0;

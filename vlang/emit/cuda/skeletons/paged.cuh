@@ -110,22 +110,22 @@ template <class S> __device__ __forceinline__ void send_frontier(u64* frame, con
   send_queued<S>(S::bind(frame), where->queues[turn.parity], turn.now->entries, crew_of(false));
 }
 
-// Pushes directly from a part of the frontier, along its edges in one page or in several (see `walk_slice`). QUEUED: see
+// Pushes directly from a part of the frontier, along its edges in one page or in several (see `walk_slice`). FOUND: see
 // `NextFrontier`.
-template <class S, int PRIORITY, bool QUEUED>
+template <class S, int PRIORITY, int FOUND>
 __device__ __forceinline__ void push_direct(u64* frame, const Table& table, const Slice& slice, const u64* rows,
                                               u64 pages, const u32* packed) {
   const typename S::Env env = S::bind(frame);
   const Control* control = table.control;
   const Turn turn = turn_of(control);
-  NextFrontier<S, PRIORITY, QUEUED> frontier{
+  NextFrontier<S, PRIORITY, FOUND> frontier{
       table, env, table.queues[1 - turn.parity], turn.next, table.bits[1 - turn.parity], 0, 0, false, {}};
   if constexpr (PRIORITY) {
     frontier.pile = control->pile;
     frontier.bound = control->bound;
     frontier.first = control->delta == 0;
   }
-  PushDirect<S, NextFrontier<S, PRIORITY, QUEUED>> work{frontier, table.bits[turn.parity]};
+  PushDirect<S, NextFrontier<S, PRIORITY, FOUND>> work{frontier, table.bits[turn.parity]};
   walk_slice(table, slice, work, crew_of(false), rows, pages, packed);
   frontier.tally.changed = frontier.tally.active;
   add_tally(frontier.tally, own_board().sums, turn.next);
@@ -138,7 +138,7 @@ __device__ __forceinline__ void push_slice(u64* frame, const Table* where, const
   const Table& table = *where;
   const Slice slice{entries, heavy, light};
   if constexpr (S::PUSH == 1) {
-    push_direct<S, PRIORITY, true>(frame, table, slice, rows, pages, packed);
+    push_direct<S, PRIORITY, COUNTED>(frame, table, slice, rows, pages, packed);
   } else {
     const typename S::Env env = S::bind(frame);
     const Turn turn = turn_of(table.control);
@@ -152,7 +152,7 @@ template <class S> __device__ __forceinline__ void apply_pushed(u64* frame, cons
   const Table& table = *where;
   const typename S::Env env = S::bind(frame);
   const Turn turn = turn_of(table.control);
-  NextFrontier<S, 0> frontier{
+  NextFrontier<S, 0, COUNTED> frontier{
       table, env, table.queues[1 - turn.parity], turn.next, table.bits[1 - turn.parity], 0, 0, false, {}};
   apply_touched<S>(table, frontier, crew_of(false));
   add_tally(frontier.tally, own_board().sums, turn.next);

@@ -26,6 +26,7 @@ template <class T> __device__ __forceinline__ T* shared_memory(u32 offset) {
 }
 template <class T> __device__ __forceinline__ T stream_load(const T* place) { return *place; }
 template <class T> __device__ __forceinline__ T glance(const T* place) { return *const_cast<const volatile T*>(place); }
+[[maybe_unused]] constexpr u32 MOST_THREADS = 1536;
 #else
 #define UNROLL _Pragma("unroll")
 #define UNROLL_4 _Pragma("unroll 4")
@@ -39,6 +40,7 @@ template <class T> __device__ __forceinline__ T* shared_memory(u32 offset) {
 template <class T> __device__ __forceinline__ T stream_load(const T* place) { return __ldcs(place); }
 // A load of data that other threads update. The value may be stale, since it may come from the nearest cache.
 template <class T> __device__ __forceinline__ T glance(const T* place) { return *place; }
+[[maybe_unused]] constexpr u32 MOST_THREADS = __CUDA_ARCH__ == 750 ? 1024 : 1536;  // of a multiprocessor, at least
 #endif
 
 constexpr unsigned WARP = 0xFFFFFFFFu;  // the mask of all lanes
@@ -49,6 +51,15 @@ template <class T> __device__ __forceinline__ T* pointer(const u64* words, u32 s
   ASSUME_GLOBAL(place);
   return place;
 }
+
+// A column of edge values. The compiler knows `streams` after inlining: whether each value is loaded as data that is
+// read once. Threads that read consecutive edges of one row need the caches, as they share lines with later reads.
+template <class T> struct Column {
+  const T* values;
+  bool streams;
+
+  __device__ __forceinline__ T operator[](u64 k) const { return streams ? stream_load(values + k) : values[k]; }
+};
 
 __device__ __forceinline__ u32 lane_number() { return threadIdx.x & 31; }
 __device__ __forceinline__ u64 thread_number() { return u64(blockIdx.x) * blockDim.x + threadIdx.x; }

@@ -83,12 +83,13 @@ __device__ __forceinline__ f64 key_priority(u64 key) {
 // -- next frontiers ---------------------------------------------------------------------------------------------------
 
 // Appends the vertices that must push in the next superstep to its queue. Under PRIORITY, vertices whose priority is
-// not below the bound go to the far pile instead. Without QUEUED, the other vertices are only marked in `bits`.
+// not below the bound go to the far pile instead. The other vertices are only marked in `bits` (FOUND is MARKED), or
+// also queued (QUEUED), or also counted by page (COUNTED).
 //
 // A vertex is found once per superstep: its bit in `bits` is set while it is staged or queued. A vertex in a far pile
 // has its bit in far_bits set. If it is queued before the pile is divided, this bit is cleared, and its entry in the
 // pile becomes void. A stale priority is never too small, so a vertex may be processed late but is never lost.
-template <class S, int PRIORITY, bool QUEUED = true> struct NextFrontier {
+template <class S, int PRIORITY, int FOUND = QUEUED> struct NextFrontier {
   const Table& table;
   const typename S::Env& env;
   u64* queue;
@@ -104,8 +105,11 @@ template <class S, int PRIORITY, bool QUEUED = true> struct NextFrontier {
     if constexpr (PRIORITY) {
       filled = divide(desk, filled);
     }
-    if (QUEUED && filled) {
+    if (FOUND != MARKED && filled) {
       append_entries(desk, filled, table.offsets, queue, &counts->entries, &tally.edges);
+    }
+    if constexpr (FOUND == COUNTED) {
+      count_entries(table, desk, filled);
     }
   }
 
@@ -218,8 +222,9 @@ template <class S> struct PushCells {
 };
 
 // Applies the contributions pushed to touched vertices. Vertices that become active push in the next superstep.
-template <class S>
-__device__ __forceinline__ void apply_touched(const Table& table, NextFrontier<S, 0>& frontier, const Crew& crew) {
+template <class S, int FOUND>
+__device__ __forceinline__ void apply_touched(const Table& table, NextFrontier<S, 0, FOUND>& frontier,
+                                              const Crew& crew) {
   const Desk desk = own_desk();
   const u64 touched = frontier.counts->touched;
   u32 filled = 0;

@@ -13,6 +13,13 @@ constexpr u32 WINDOW = 2048;          // the size of a row block, edges plus row
 constexpr u32 LONGEST_STAGED = 1024;  // a last row with more edges is read directly from global memory
 constexpr u32 SHORTEST_SHARED = 33;   // a row with at least this many edges is reduced by a warp
 
+// The number of blocks of 256 threads that a multiprocessor must be able to run; 0 for no bound. Without a bound, the
+// compiler orders the loads of contributions that read edge columns for fewer registers, so that fewer loads are in
+// flight. Contributions without columns are faster without a bound (docs/internals/gpu-performance.md).
+template <class S>
+constexpr u32 STREAM_BLOCKS =
+    __is_empty(typename S::Columns) || sizeof(typename S::Item) > 4 ? 0 : MOST_THREADS < 5 * 256 ? 4 : 5;
+
 // blocks[b] = the first row of row block b, for vertices [low, high): count + 1 boundaries.
 __device__ __forceinline__ void row_blocks(const u64* offsets, u32* blocks, u64 low, u64 high, u64 count) {
   for (u64 b = thread_number(); b <= count; b += thread_count()) {
@@ -187,7 +194,7 @@ __device__ __forceinline__ void reduce_rows(const typename S::Env& env, const ty
 // Processes row blocks [low, high) of a page, one per block.
 template <class S> __device__ __forceinline__ void pull_stream(u64* frame, const u64* row, u64 low, u64 high) {
   const typename S::Env env = S::bind(frame);
-  const typename S::Columns columns = S::bind_columns(row);
+  const typename S::Columns columns = S::bind_columns(row, true);
   const u32* boundaries = pointer<const u32>(row, ROW_BLOCKS);
   RowBlock block;
   block.offsets = pointer<const u64>(row, ROW_OFFSETS);

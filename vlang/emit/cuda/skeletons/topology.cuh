@@ -13,6 +13,97 @@ __device__ __forceinline__ void aim_row(u64* row, u64 slot, const u64* layout) {
   }
 }
 
+// -- slotted pages (GTS, Kim et al., SIGMOD'16, 2 and appendix A; runtime/graph/topology/slotted.py) ------------------
+
+constexpr u64 SLOT_BYTES = 10;   // VID (6 bytes) and OFF (4 bytes)
+constexpr u64 SIZE_BYTES = 4;    // ADJLIST_SZ
+constexpr u64 SLOTTED_RUN = 1024;  // edges that a warp decodes after one search
+constexpr u32 SMALL_PAGE = ~0u;  // LP_RANGE of a small page
+
+// A little-endian number of 1 to 8 bytes at any address, read by whole words.
+__device__ __forceinline__ u64 bytes_at(u64 address, u64 count) {
+  const u32* words = (const u32*)(address & ~u64(3));
+  const u64 skew = address & 3;
+  u64 value = words[0];
+  if (skew + count > 4) {
+    value |= u64(words[1]) << 32;
+  }
+  value >>= 8 * skew;
+  if (skew + count > 8) {
+    value |= u64(words[2]) << (64 - 8 * skew);
+  }
+  return count == 8 ? value : value & ((u64(1) << 8 * count) - 1);
+}
+
+// A slotted page: records from its start on, slots from its end backwards. A record id is a page number of p bytes and a
+// slot number of q bytes. rvt: u32[pages][2], START_VID and LP_RANGE of each page.
+struct SlottedPage {
+  u64 at, bytes, slots, edges;
+  u64 p, q;
+  const u32* rvt;
+
+  // The number of the edges in the page before the record of a slot.
+  __device__ __forceinline__ u32 before(u64 slot) const {
+    if (slot >= slots) {
+      return u32(edges);
+    }
+    const u32 off = u32(bytes_at(at + bytes - SLOT_BYTES * (slot + 1) + 6, 4));
+    return (off - u32(SIZE_BYTES * slot)) / u32(p + q);
+  }
+  // The neighbour of an edge, whose number in the page and slot are given.
+  __device__ __forceinline__ u32 neighbour(u64 edge, u64 slot) const {
+    const u64 record = bytes_at(at + SIZE_BYTES * (slot + 1) + (p + q) * edge, p + q);
+    return rvt[2 * (record & ((u64(1) << 8 * p) - 1))] + u32(record >> 8 * p);
+  }
+};
+
+// Writes the neighbours of a slotted page as numbers of vertices, in the order of its edges. A warp takes a run of edges,
+// and finds the slot of its first edge by a binary search. Then its lanes hold where the next 32 records begin.
+__device__ __forceinline__ void decode_slotted(u64 at, u64 bytes, u64 slots, u64 edges, u64 number, u64 ids,
+                                               const u32* rvt, u32* targets) {
+  const SlottedPage page{at, bytes, slots, edges, ids >> 8, ids & 255, rvt};
+  const u32 lane = lane_number();
+  const u64 warps = thread_count() / 32;
+  const bool large = rvt[2 * number + 1] != SMALL_PAGE;
+  for (u64 begin = thread_number() / 32 * SLOTTED_RUN; begin < edges; begin += warps * SLOTTED_RUN) {
+    const u64 end = begin + SLOTTED_RUN < edges ? begin + SLOTTED_RUN : edges;
+    if (large) {  // its first record has all edges
+      for (u64 k = begin + lane; k < end; k += 32) {
+        targets[k] = page.neighbour(k, 0);
+      }
+      continue;
+    }
+    u64 slot = 0, high = slots;
+    while (high - slot > 1) {
+      const u64 middle = (slot + high) / 2;
+      if (page.before(middle) <= begin) {
+        slot = middle;
+      } else {
+        high = middle;
+      }
+    }
+    for (u64 from = begin; from < end; slot += 32) {
+      const u32 mine = page.before(slot + lane);
+      const u64 next = page.before(slot + 32);
+      const u64 stop = next < end ? next : end;
+      for (u64 base = from; base < stop; base += 32) {
+        const u64 k = base + lane;
+        u32 which = 0;
+        UNROLL
+        for (u32 step = 16; step; step >>= 1) {
+          which += lane_value(WARP, mine, int(which + step)) <= k ? step : 0;
+        }
+        if (k < stop) {
+          targets[k] = page.neighbour(k, slot + which);
+        }
+      }
+      from = stop;
+    }
+  }
+}
+
+// -- marks ------------------------------------------------------------------------------------------------------------
+
 // A page starts at the first of its edges: the last page with starts[page] <= edge.
 __device__ __forceinline__ u64 page_with(const u64* starts, u64 pages, u64 edge) {
   u64 low = 0, high = pages;

@@ -1,0 +1,112 @@
+"""Queues the next superstep before the counts of the last superstep are read.
+
+The host needs the counts of a superstep, and the value of `until`, to decide whether the loop goes on. If it queued the
+next superstep only then, the GPU would have no work while the host reads, decides and launches: 40 to 60 us. A loop
+that runs ahead keeps a copy of the graph-level values and counts, queues the next superstep, and then reads the copy.
+If the loop has ended, the queued superstep is undone: the buffers of its fields are swapped back, and the graph-level
+values are restored.
+
+Only loops whose superstep can be undone run ahead: full passes over resident edges, in which all values written are in
+fields with two buffers or in graph-level values.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from vlang.errors import OutOfMemory
+from vlang.runtime.engine.cycle import WATCHED_FROM, is_watched
+from vlang.runtime.gpu.kernels.choose_kernel import EDGE_LIST
+from vlang.runtime.plan.plan import LoopSpec
+
+if TYPE_CHECKING:
+    from vlang.runtime.gpu.gpu_machine import GpuMachine
+
+__all__ = ["HOST_SECONDS", "RunAhead", "can_be_undone"]
+
+HOST_SECONDS = 50e-6  # of a superstep in which the GPU waits for the host, if the loop does not run ahead
+_EXPECTED = 10  # supersteps that a loop with an unknown end is expected to run
+
+
+def can_be_undone(machine: GpuMachine, spec: LoopSpec) -> bool:
+    """Return whether a superstep that runs as full passes can be undone by swapping buffers back."""
+    swapped = [name for stage in spec.stages for name in stage.swaps]
+    return (
+        machine.runs_ahead
+        and not machine.plan.faults
+        and machine.options.checkpoint is None and machine.options.on_interrupt == "stop"
+        and not (spec.nested or spec.explicit or spec.starts or spec.sent)
+        and len(set(swapped)) == len(swapped)
+        and not any(stage.pointer or stage.stores or stage.notify for stage in spec.stages)
+        and not any(set(stage.written) - set(stage.swaps) for stage in spec.stages)
+        and machine.options.kernel != EDGE_LIST
+        and all(topology.resident for topology in machine.passes.topologies.values())
+    )
+
+
+class RunAhead:
+    """The queued superstep of a loop.
+
+    Args:
+        machine: the machine of the run.
+        spec: a loop whose superstep can be undone.
+        rounds: the number of supersteps that the loop ran before.
+
+    Attributes:
+        queued: whether a superstep is queued that the loop has not yet counted.
+    """
+
+    def __init__(self, machine: GpuMachine, spec: LoopSpec, rounds: int) -> None:
+        self._machine, self._spec, self._rounds = machine, spec, rounds
+        self._free = spec.until is None and spec.exact  # the loop usually ends at its limit, which is known
+        self._most = WATCHED_FROM if is_watched(spec) else None  # later supersteps may be compared with a copy
+        self._ended = time.perf_counter()
+        self._seconds = math.inf  # of the last superstep
+        self._edges = self._done = 0
+        self.queued = False
+
+    def follow(self, room: int | None, superstep: Callable[[], int]) -> None:
+        """Queue the next superstep if that is useful; then read the counts of the last superstep.
+
+        A superstep that must be undone takes its time in vain. So a loop with an unknown end runs ahead only if one
+        superstep takes no longer than the waits for the host in the supersteps so far and in `_EXPECTED` more.
+
+        Args:
+            room: the number of supersteps that the loop may still run; None for no limit.
+            superstep: queues a superstep; returns the number of edges traversed.
+        """
+        self._rounds += 1
+        self._done += 1
+        state = self._machine.state
+        useful = self._free or (self._done + _EXPECTED) * HOST_SECONDS >= self._seconds
+        if useful and room != 0 and (self._most is None or self._rounds < self._most):
+            try:
+                state.remember()
+            except OutOfMemory:
+                self._most = 0
+            else:
+                if self._spec.reads_iteration:
+                    self._machine.set_scalar("iteration", state.scalar_set("iteration") + 1)
+                self._edges, self.queued = superstep(), True
+        state.counted()
+        now = time.perf_counter()
+        self._seconds, self._ended = now - self._ended, now
+
+    def take(self) -> int:
+        """Count the queued superstep as the next one; returns the number of edges traversed."""
+        self.queued = False
+        self._machine.state.go_on()
+        return self._edges
+
+    def close(self) -> None:
+        """Undo the queued superstep, if there is one."""
+        if self.queued:
+            self.queued = False
+            state = self._machine.state
+            for stage in reversed(self._spec.stages):
+                for name in stage.swaps:
+                    state.swap(name)
+            state.go_back()
