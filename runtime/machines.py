@@ -127,9 +127,11 @@ def _on_ranks(
         return
     from vlang.runtime.cluster.cluster_machine import ClusterMachine, turned_plan  # start-up
     from vlang.runtime.cluster.local_graph import local_graph  # start-up
+    from vlang.runtime.cluster.rank_priority import deals  # start-up
 
     plan = turned_plan(plan_for("numba"))
-    machine = ClusterMachine(plan, local_graph(plan, graph, transport), options, transport)
+    deal = deals(plan) and options.checkpoint is None  # files of checkpoints have ranges of the graph
+    machine = ClusterMachine(plan, local_graph(plan, graph, transport, deal=deal), options, transport)
     try:
         yield Opened(machine, plan, "cpu", f"rank {transport.rank} of {transport.size}")
     finally:

@@ -1,7 +1,7 @@
 """Profiles for Hypothesis, and settings for all tests.
 
 The profile `ci` draws the same examples every time, so that a failure repeats. Every test checks the compiler's own
-rules (`vlang.ir.invariants`), also in the processes that the test starts. Three programs in four are compiled in haste
+rules (`vlang.ir.invariants`), also in the processes that the test starts. Seven programs in eight are compiled in haste
 (`vlang.runtime.compile.llvm`); all programs are fully optimised under VLANG_EXHAUSTIVE. Interrupts are enabled, because
 processes that a shell starts in the background ignore interrupts.
 """

@@ -60,7 +60,7 @@ class ClusterMachine(CpuMachine):
 
     def __init__(self, plan: Plan, graph: LocalGraph, options: Options, transport: Transport) -> None:
         self.transport, self.local, self.numbers = transport, graph, graph.numbers
-        super().__init__(plan, graph, options, RankFreedoms(transport.beside))
+        super().__init__(plan, graph, options, RankFreedoms(transport.beside, graph.dealt is None))
         for stage in plan.stages:  # built before the clock starts
             if options.mode != "pull" and (stage.notify is not None or "reach" in stage.ways):
                 names = tuple(name for name, _ in stage.columns) if "priority" in stage.ways else ()
@@ -96,11 +96,11 @@ class ClusterMachine(CpuMachine):
         """Store the values of a vertex field of the whole graph."""
         slot = f"field:{field}"
         self._rank.forget(slot)
-        np.copyto(self.state.arrays[slot], self.numbers.local(np.ascontiguousarray(array)))
+        np.copyto(self.state.arrays[slot], self.numbers.local(self.local.arranged(np.ascontiguousarray(array))))
 
     def array(self, slot: str) -> NDArray[Any]:
         """Return the values of a vertex array for the whole graph, collected from all ranks."""
-        return gathered_whole(self.transport, self.numbers.own(self.state.arrays[slot]), slot)
+        return self.local.restored(gathered_whole(self.transport, self.numbers.own(self.state.arrays[slot]), slot))
 
     def others(self, slot: str, value: int) -> int:
         """Return the number of entries that differ from `value` in a vertex array, counted over all ranks."""
@@ -154,9 +154,10 @@ class ClusterMachine(CpuMachine):
         """
         if start is not None:
             first, last = self.numbers.ranges.of(self.transport.rank)
-            local, flags = self.numbers.local, start.flags
-            own = flags if flags is None or start.placed else flags[first:last]
-            start = replace(start, fields={}, sent={name: local(array) for name, array in start.sent.items()},
+            flags, arranged = start.flags, self.local.arranged
+            own = flags if flags is None or start.placed else arranged(flags)[first:last]
+            sent = {name: self.numbers.local(arranged(array)) for name, array in start.sent.items()}
+            start = replace(start, fields={}, sent=sent,
                             flags=None if own is None else self._own_flags(own))
         self._rank.changed()
         return super().loop(spec, bound, start)

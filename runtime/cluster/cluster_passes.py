@@ -34,11 +34,17 @@ __all__ = ["ClusterPasses", "LocalPages", "RankFreedoms"]
 class RankFreedoms(Freedoms):
     """The run-time choices of a rank. A choice that affects an exchange depends only on values known to all ranks.
 
-    `beside` is the number of ranks on this machine. The ranks on one machine share its processors.
+    Args:
+        beside: the number of ranks on this machine. The ranks on one machine share its processors.
+        blocks: whether the neighbours in rows have increasing local numbers, as cache blocks require.
     """
 
-    def __init__(self, beside: int) -> None:
-        self._beside = beside
+    def __init__(self, beside: int, blocks: bool = True) -> None:
+        self._beside, self._blocks = beside, blocks
+
+    def blocking(self, asked: str) -> str:
+        """Return whether full passes run over cache blocks."""
+        return asked if self._blocks else "never"
 
     def cpu(self, threads: int | None) -> Cpu:
         """Return a `Cpu` with an equal share of the processors, unless an option sets the number of threads."""

@@ -130,16 +130,16 @@ class _RankConnectLoop(ConnectLoop):
         in the skipped tree of rank r, and 0 otherwise.
         """
         transport, numbers = self._rank.transport, self._numbers
-        used = np.zeros(max(1, len(parents)), np.uint8)  # trees with owned vertices; other trees are mirrors alone
-        forest_kernels()["used"](parents, numbers.low, numbers.high, used)
         buffers: list[Buffer] = [np.zeros(0, np.uint8)] * transport.size
         for rank, places in enumerate(numbers.wanted):
             if rank != transport.rank:  # only roots other than `skipped` are sent
                 buffers[rank] = joined_parts([*whole_part(np.array([skipped], np.int64)),
                                               *apart_part(parents, places, skipped)])
         links: list[NDArray[np.int64]] = [np.zeros((0, 2), np.int64)]
-        adjacent = np.zeros(transport.size, np.int64)
-        for rank, message in enumerate(transport.exchange(buffers, "roots of boundary vertices")):
+        adjacent, found = np.zeros(transport.size, np.int64), transport.exchange(buffers, "roots of boundary vertices")
+        used = np.zeros(max(1, len(parents)), np.uint8)  # trees with owned vertices; other trees are mirrors alone
+        forest_kernels()["used"](parents, numbers.low, numbers.high, used)
+        for rank, message in enumerate(found):
             if rank == transport.rank:
                 continue
             reader, head = Reader(message), np.zeros(1, np.int64)

@@ -9,9 +9,8 @@ import numpy as np
 from vlang.errors import OutOfMemory
 from vlang.records import dataclass
 from vlang.runtime.cluster.cluster_ways import CLUSTER_WAYS
-from vlang.runtime.cluster.local_graph import pulled_kinds, read_columns, row_work, work_of
-from vlang.runtime.cluster.ranges import cut_ranges
-from vlang.runtime.cluster.rank_priority import combined_apart
+from vlang.runtime.cluster.local_graph import cut, pulled_kinds, read_columns, row_work, work_of
+from vlang.runtime.cluster.rank_priority import combined_apart, deals
 from vlang.runtime.cluster.shared_edges import SharedEdges
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.graph.edges.shape import Shape
@@ -71,10 +70,21 @@ class RankMemory:
 
 
 def rank_memory(plan: Plan, graph: Graph, size: int) -> RankMemory:
-    """Estimate the memory that a run of `plan` takes on each of `size` ranks, from the degrees of the graph."""
+    """Estimate the memory that a run of `plan` takes on each of `size` ranks, from the degrees of the graph.
+
+    If vertices may be dealt in stripes, the estimate is the larger one of both orders, since options decide.
+    """
+    orders = (False, True) if deals(plan) and size > 1 and not isinstance(graph.stored, SharedEdges) else (False,)
+    return max((_estimated(plan, graph, size, deal) for deal in orders), key=lambda one: one.peak)
+
+
+def _estimated(plan: Plan, graph: Graph, size: int, deal: bool) -> RankMemory:
     kinds = pulled_kinds(plan, graph.directed)
-    ranges = cut_ranges(work_of(graph, kinds, row_work(plan)), size)
-    before = {kind: np.concatenate([[0], np.cumsum(graph.row_lengths(kind), dtype=np.int64)]) for kind in kinds}
+    dealt, ranges = cut(work_of(graph, kinds, row_work(plan)), size, 1, deal)
+    lengths = {kind: graph.row_lengths(kind) for kind in kinds}
+    if dealt is not None:
+        lengths = {kind: dealt.inward(array) for kind, array in lengths.items()}
+    before = {kind: np.concatenate([[0], np.cumsum(array, dtype=np.int64)]) for kind, array in lengths.items()}
     column = sum(graph.columns[name].itemsize for name in read_columns(plan) if name in graph.columns)
     turned = any(stage.notify is not None or "reach" in stage.ways for stage in plan.stages)
     pushed = any("priority" in stage.ways for stage in plan.stages)
@@ -92,7 +102,7 @@ def rank_memory(plan: Plan, graph: Graph, size: int) -> RankMemory:
         local = last - first + mirrors + 2 * BLOCK
         rows = edges * (_ID + column) + local * _OFFSET * len(kinds)
         most = max(counts, default=0)  # entries of one direction, or of "both"
-        reading = max(_CUT * graph.n - rows, _NUMBERED * graph.n + most * _ID + mirrors * 2 * _ID, 0)
+        reading = max(_CUT * graph.n - rows, (_NUMBERED + _ID * deal) * graph.n + most * _ID + mirrors * 2 * _ID, 0)
         if turned:
             turning = bytes_in_flight(local, most, column > 0) + 2 * _OFFSET * local
             extra = edges * (_ID + column * pushed) + local * _OFFSET * len(kinds)
@@ -100,7 +110,7 @@ def rank_memory(plan: Plan, graph: Graph, size: int) -> RankMemory:
         sent = (last - first) * (size > 1) + mirrors
         values = local * _of_vertex(plan) + sent * _sent(plan) + _pointed(plan, graph.n, local) + _SHARED
         loops, speed = _loops(plan, Shape(local, most, graph.directed))
-        found.append(RankMemory(rows, values, graph.n * (2 * outputs + _ID), table, reading, loops, speed))
+        found.append(RankMemory(rows, values, graph.n * ((2 + deal) * outputs + _ID), table, reading, loops, speed))
     return max(found, key=lambda one: one.peak)
 
 

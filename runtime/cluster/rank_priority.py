@@ -37,13 +37,14 @@ from vlang.runtime.plan.layouts.order_words import (
     ORDER_SPILLED,
     ORDER_UNSURE,
 )
-from vlang.runtime.plan.plan import LoopSpec, PrioritySpec, PushSpec, StageSpec
+from vlang.runtime.plan.plan import LoopSpec, Plan, PrioritySpec, PushSpec, StageSpec, SweepSpec, every_step
 
-__all__ = ["RankPriority", "combined_apart"]
+__all__ = ["RankPriority", "combined_apart", "deals"]
 
 _FILL_BESIDE = 3  # waiting vertices enter buckets that have entries already
 _MOST_STEP = 1 << 20  # buckets between two exchanges
 _FEW, _MANY = 64, 8  # a superstep has few edges below 1 / _FEW of all edges, and many above 1 / _MANY
+_AGAIN = 1.5  # steps of a bound if some vertices below the last bound have improved; such a superstep alone is short
 _PATIENCE = 4  # supersteps with few edges before the step doubles, as the frontier of a search grows fast at first
 _ROUNDS = 4096  # rounds of a call of the kernel, which has room for so many records
 
@@ -76,6 +77,20 @@ def combined_apart(stage: StageSpec) -> bool:
     """Return whether a pass that pushes combines contributions in separate words instead of in its fields."""
     spec = stage.way("push", PushSpec)
     return spec is not None and (len(spec.parts) > 1 or not spec.slot.startswith("next:"))
+
+
+def deals(plan: Plan) -> bool:
+    """Return whether all loops may run in priority order, and no other step depends on the order of
+    vertices. Then vertices are dealt to the ranks in stripes (vlang.runtime.cluster.dealt).
+    """
+    loops = [loop.stages for loop in plan.loops]
+    return bool(loops) and all(len(stages) == 1 and _pushes(stages[0]) for stages in loops) and \
+        not any(spec.fold is not None for spec in plan.values) and not any(stage.pointer for stage in plan.stages) and \
+        not any(isinstance(step, SweepSpec) for step in every_step(plan.steps))
+
+
+def _pushes(stage: StageSpec) -> bool:
+    return "priority" in stage.ways and not combined_apart(stage)
 
 
 def _last(dtype: np.dtype[Any], stage: StageSpec) -> Any:
@@ -119,7 +134,8 @@ class _RankPriorityLoop(PriorityLoop):
         if not self._begun:
             self._begun = True
             self._agree(0)
-        bound = max(self._least + self._step * self._width, float(np.nextafter(self._least, np.inf)))
+        steps = self._step * (_AGAIN if self._least < self._top else 1)
+        bound = max(self._least + steps * self._width, float(np.nextafter(self._least, np.inf)))
         self._table.view(np.float64)[ORDER_BOUND] = bound
         self._spilled |= bool(self._control[ORDER_SPILLED])
         self._control[ORDER_SPILLED] = 0

@@ -8,10 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.records import dataclass
-from vlang.runtime.cluster.local_graph import pulled_kinds, row_work, rows_of, work_of
+from vlang.runtime.cluster.dealt import Dealt
+from vlang.runtime.cluster.local_graph import cut, dealt_rows, pulled_kinds, row_work, work_of
 from vlang.runtime.cluster.local_numbers import mirrors_of
 from vlang.runtime.cluster.messages import bytes_of
-from vlang.runtime.cluster.ranges import Ranges, cut_ranges
+from vlang.runtime.cluster.ranges import Ranges
+from vlang.runtime.cluster.rank_priority import deals
+from vlang.runtime.cluster.shared_edges import SharedEdges
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import Fold, LoopSpec, Plan, ScalarSpec, StageSpec, Step, field_of
@@ -47,14 +50,17 @@ class LoopTraffic:
 def rank_traffic(plan: Plan, graph: Graph, size: int) -> list[LoopTraffic]:
     """Return the traffic of every loop of a plan on `size` ranks. The function reads the edges of the graph once."""
     kinds = pulled_kinds(plan, graph.directed)
-    ranges = cut_ranges(work_of(graph, kinds, row_work(plan)), size)
-    counts = np.concatenate([_mirror_counts(graph, kinds, ranges, rank) for rank in range(size)])
+    deal = deals(plan) and not isinstance(graph.stored, SharedEdges)
+    dealt, ranges = cut(work_of(graph, kinds, row_work(plan)), size, 1, deal)
+    counts = np.concatenate([_mirror_counts(graph, kinds, dealt, ranges, rank) for rank in range(size)])
     return [_of_loop(plan, loop, ranges, counts[counts > 0]) for loop in plan.loops]
 
 
-def _mirror_counts(graph: Graph, kinds: Sequence[str], ranges: Ranges, rank: int) -> NDArray[np.int64]:
+def _mirror_counts(
+    graph: Graph, kinds: Sequence[str], dealt: Dealt | None, ranges: Ranges, rank: int
+) -> NDArray[np.int64]:
     """Return the number of mirrors on a rank, int64[ranks]: entry r counts the vertices that rank r owns."""
-    near = [rows_of(graph, kind, (), *ranges.of(rank)).targets for kind in kinds]
+    near = [dealt_rows(graph, kind, (), dealt, *ranges.of(rank)).targets for kind in kinds]
     return np.diff(np.searchsorted(mirrors_of(ranges, rank, near), ranges.bounds))
 
 

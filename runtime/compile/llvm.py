@@ -16,7 +16,7 @@ __all__ = ["cpu", "execution_engine", "haste", "in_haste", "llvm", "target_machi
 
 _LIBRARY = 160 << 20  # bytes of address space that the library takes
 _OF_PROGRAM = "\nfrom vlang.runtime.plan.plan import "  # in each kernel text that vlang generates from a program
-_OPTIMISED = 4  # with VLANG_HASTE=1, one program in so many is fully optimised
+_OPTIMISED = 8  # with VLANG_HASTE=1, one program in so many is fully optimised
 _LEAST = 64 << 20  # additional bytes; LLVM ends the process if one of its allocations fails
 
 
@@ -58,7 +58,7 @@ def haste() -> bool:
 def in_haste(text: str) -> bool:
     """Return whether the kernels of a text are compiled with little optimisation.
 
-    With VLANG_HASTE=1, one program in four is still fully optimised. A checksum of the text chooses it. Kernels that
+    With VLANG_HASTE=1, one program in eight is still fully optimised. A checksum of the text chooses it. Kernels that
     belong to no program are always fully optimised.
     """
     return haste() and _OF_PROGRAM in text and zlib.crc32(text.encode()) % _OPTIMISED > 0

@@ -89,7 +89,8 @@ def _of_table(
     """The edges of a table; `given` and `renamed` name its columns."""
     if not is_table(frame):
         raise GraphError("give two arrays of vertex ids, from_edges(src, dst), or one table: "
-                         f"{type(frame).__name__} has neither __arrow_c_stream__ nor __arrow_c_array__")
+                         f"{type(frame).__name__} has neither __arrow_c_stream__ nor __arrow_c_array__"
+                         + ("; collect it first: frame.collect()" if hasattr(frame, "collect") else ""))
     for option in ("n", "ids"):
         if given[option] is not None:
             raise GraphError(f"`{option}` is for arrays; beside a table of edges write vertices={option}")

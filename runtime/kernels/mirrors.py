@@ -265,16 +265,23 @@ def boundary(theirs, mine, count, head, skipped, used, some, found):
     """
     k = np.int64(0)
     among, both = np.uint8(0), np.uint8(0)
-    for i in range(count):
-        here, there = mine[i], theirs[i]
-        if there == head:
-            among = np.uint8(1)
-            if here == skipped:
-                both = np.uint8(1)
-                continue
-        if used[here] != 0:
-            some[k] = (np.uint64(here) << np.uint64(32)) | np.uint64(there)
-            k += 1
+    for first in range(0, count, 64):
+        last, other = min(first + 64, count), np.uint32(0)
+        for i in range(first, last):  # without a branch: mostly, all vertices are in both skipped trees
+            other |= (theirs[i] ^ head) | (mine[i] ^ skipped)
+        if other == np.uint32(0):
+            among = both = np.uint8(1)
+            continue
+        for i in range(first, last):
+            here, there = mine[i], theirs[i]
+            if there == head:
+                among = np.uint8(1)
+                if here == skipped:
+                    both = np.uint8(1)
+                    continue
+            if used[here] != 0:
+                some[k] = (np.uint64(here) << np.uint64(32)) | np.uint64(there)
+                k += 1
     found[0], found[1] = among, both
     return k
 

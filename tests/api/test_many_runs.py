@@ -249,12 +249,33 @@ def test_runs_share_the_pages_of_a_file() -> None:
     assert 0 < found[0].read_bytes <= plain[0].read_bytes
     little = list(ppr.map(stored, seeds=seeds, max_rounds=3, memory="300K"))
     assert "memory has no room" in little[0].together
-    search = next(vlang.load("bfs").map(stored, source=list(range(8)), memory="600K"))
-    assert "a search reads the pages of its frontier only" in search.together
     loaded = list(ppr.map(stored, seeds=seeds, max_rounds=3))
     assert loaded[0].together.startswith("8 runs went together")
     assert "edges in memory" in loaded[0].placement
     same(loaded[7], plain[7])
+
+
+@pytest.mark.usefixtures("every_graph")
+def test_searches_share_the_pages_of_a_file() -> None:
+    """Each page that a search needs is read once for all searches. The last searches of a graph with a long tail read
+    by themselves.
+    """
+    bfs, rng = vlang.load("bfs"), np.random.default_rng(SEED)
+    source, target = rng.integers(0, 1_000, (2, 300_000))
+    tail = np.arange(1_000, 1_040)
+    graph = Graph.from_edges(np.concatenate([source, [7], tail[:-1]]), np.concatenate([target, tail]), n=1_040)
+    stored, sources = opened(graph, 1 << 13), [*range(9), 1_005, 1_020]
+    store_of(stored).cuts("in")
+    store_of(stored).cuts("out")
+    plain = [bfs(stored, source=one, memory="300K") for one in sources]
+    found = list(bfs.map(stored, source=sources, memory="600K"))
+    for alone, result in zip(plain, found, strict=True):
+        same(result, alone, True)
+    assert found[0].together.startswith("11 runs went together: they shared ")
+    assert "shared 0 " not in found[0].together
+    assert "streamed" in found[0].placement
+    assert len({one.rounds for one in found}) > 3
+    assert 0 < found[0].read_bytes <= sum(one.read_bytes for one in plain) / 3
 
 
 @pytest.mark.usefixtures("every_graph")

@@ -142,5 +142,9 @@ def test_a_list_of_vertices_from_a_file(vlang: Call, here: Path) -> None:
     assert "`seeds`: more.txt: 1 of 2 ids are not in the graph, such as 99" in vlang(
         "run", "ppr", "karate", "seeds=@more.txt").err
     gone = vlang("run", "ppr", "karate", "seeds=@gone.txt")
-    assert gone.status == 1
-    assert "@gone.txt" in gone.err
+    assert gone.status == 2
+    assert "`seeds`: there is no file gone.txt, which seeds=@gone.txt names" in gone.err
+    Path("named.csv").write_text("source,target\n@ann,bob\nbob,@ann\n")
+    assert vlang("run", "ppr", "named.csv", "seeds=@ann", "--quiet", "--top", 1).status == 0
+    assert "there is no file @eve" not in (err := vlang("run", "ppr", "named.csv", "seeds=@eve").err)
+    assert "there is no file eve, which seeds=@eve names, and no vertex @eve" in err

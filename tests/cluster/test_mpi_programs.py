@@ -61,12 +61,32 @@ def as_ranks(transport: Mpi, name: str) -> None:
             assert_same(want, engine_run(program(name), some, graph, threads=1, mode=mode))
 
 
+def _compile(names: list[str]) -> None:
+    """Run each program once in each mode, so that its kernels are in the cache."""
+    for name in names:
+        if name in POINTING:
+            POINTING[name](to_graph(family("messy")), threads=1)
+            continue
+        some = next(found for graph in GRAPHS[::-1] if (found := case(name, graph)) is not None)
+        for mode in MODES:
+            engine_run(program(name), some, threads=1, mode=mode)
+
+
 def main(names: list[str]) -> None:
-    """The work of one process of the job. Each number of ranks has its own communicator."""
+    """The work of one process of the job. Each number of ranks has its own communicator.
+
+    Rank 0 compiles first, because otherwise each of the processes would compile the same kernels at the same time.
+    """
     from mpi4py import MPI  # optional
 
     world = MPI.COMM_WORLD
     groups = [world.Split(0 if world.rank < size else MPI.UNDEFINED, world.rank) for size in SIZES]
+    if world.rank == 0:
+        with joined(Solo()):
+            _compile(names)
+    begin = world.Ibarrier()
+    while not begin.Test():
+        time.sleep(0.01)
     for size, group in zip(SIZES, groups, strict=True):
         try:
             for name in names if world.rank < size else ():

@@ -15,7 +15,7 @@ from vlang.errors import VlangError
 from vlang.runtime.cluster.transports.thread_ranks import run_ranks
 
 COUNT = 24
-USUAL = (0, 1, 3)
+USUAL = (0, 3)
 """Programs that may run on ranks."""
 SIZES = (2, 3, 5)
 

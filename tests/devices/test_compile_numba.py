@@ -181,13 +181,13 @@ def kernel(ends, values, n):
         front_end._passes.cache_clear()
 
 
-def test_haste_is_for_tests_and_spares_every_fourth_program(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_haste_is_for_tests_and_spares_every_eighth_program(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "import numpy as np\nfrom vlang.runtime.plan.plan import *\n" \
            "def put(p, n):\n    for i in range(n):\n        p[i] += 1\n"
     programs = [f"{text}# {number}\n" for number in range(400)]
     monkeypatch.setenv("VLANG_HASTE", "1")
     hasty = [one for one in programs if in_haste(one)]
-    assert 270 < len(hasty) < 330
+    assert 330 < len(hasty) < 370
     assert not in_haste(text.replace("plan.plan", "compile.intrinsics"))
     pagerank = load("pagerank").plan(frozenset()).text
     assert any(in_haste(f"{pagerank}# {number}\n") for number in range(9))

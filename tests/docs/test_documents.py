@@ -84,7 +84,7 @@ def test_example_script(script: Path, tmp_path: Path) -> None:
 DATA = Path(os.environ.get("VLANG_DATA", ROOT.parent / "shared" / "data"))
 
 
-@pytest.mark.parametrize("name", sampled(stdlib.names(), EACH_KIND[::2]))
+@pytest.mark.parametrize("name", sampled(stdlib.names(), EACH_KIND[::4]))
 def test_example_command_of_a_program(name: str, place: Path) -> None:
     """The command in the comment of a program runs, and its result passes --verify."""
     (example,) = re.findall(r"^# Example: (.*)$", stdlib.source(name), re.MULTILINE)

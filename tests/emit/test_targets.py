@@ -9,6 +9,7 @@ from hypothesis import given, settings
 
 from tests.reference.generators.nested import nested_programs
 from tests.reference.generators.programs import Generated, programs
+from tests.sample import EXHAUSTIVE
 from vlang import Graph, Program, ProgramError, compile, stdlib
 from vlang.emit.cuda.cuda_dialect import CudaDialect
 from vlang.emit.cuda.cuda_target import GENERATED, SKELETONS
@@ -68,7 +69,7 @@ def test_programs_of_the_specification(path: Path) -> None:
     assert_alike(compile(path.read_text(encoding="utf-8"), path.name))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60 if EXHAUSTIVE else 20, deadline=None)
 @given(programs() | nested_programs())
 def test_random_programs(drawn: Generated) -> None:
     assert_alike(compile(drawn.text))

@@ -88,13 +88,13 @@ def test_a_planted_bug_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_drawing_repeats() -> None:
-    first = [made.text for made in drawn(3, 10)]
-    assert any([made.text for made in drawn(3, 10)] == first for _ in range(3))  # one of 600 draws differs
-    assert len({made.text for made in drawn(3, 10)} | {made.text for made in drawn(4, 10)}) > 15
+    first = [made.text for made in drawn(3, 5)]
+    assert any([made.text for made in drawn(3, 5)] == first for _ in range(3))  # one of 600 draws differs
+    assert len({*first} | {made.text for made in drawn(4, 5)}) > 7
 
 
 def test_graphs_fit_the_program() -> None:
-    for made in drawn(5, 10):
+    for made in drawn(5, 5):
         found = list(variants(made))
         assert len(found) == GRAPHS
         for case in found:

@@ -182,6 +182,7 @@ WRONG: dict[str, tuple[Any, dict[str, Any], str]] = {
     "id alone": (TABLE, {"source": "buyer", "target": "seller", "id": "x"}, "id='x' names the column of ids"),
     "repeated vertex": (pa.table({"source": [1], "target": [1]}), {"vertices": pa.table({"id": [1, 1]})},
                         "the vertex 1 is given twice"),
+    "lazy": (pl.LazyFrame({"source": [1], "target": [2]}), {}, "collect it first: frame.collect()"),
     "no table": ([1, 2], {}, "give two arrays of vertex ids, from_edges(src, dst), or one table"),
 }  # fmt: skip
 

@@ -57,7 +57,8 @@ def refuse_infinite(sides: tuple[Value, ...], result: Value) -> None:
 
 
 def _infinite(data: Array) -> Array:
-    return (data == I64.highest) | (data == I64.lowest)
+    infinite: Array = (data == I64.highest) | (data == I64.lowest)
+    return infinite
 
 
 def narrowed(value: Value, type_: Type) -> Value:

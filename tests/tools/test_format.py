@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from tests.cli.conftest import Call, vlang
 from tests.reference.generators.programs import Generated, programs
+from tests.sample import EXHAUSTIVE
 from vlang.check import parse
 from vlang.errors import ProgramError
 from vlang.syntax.dump import dump
@@ -82,13 +83,13 @@ def test_the_programs_that_come_along_are_laid_out(path: Path) -> None:
     assert format_text(text) == text, f"vlang fmt stdlib/{path.name}"
 
 
-@settings(max_examples=60)
+@settings(max_examples=60 if EXHAUSTIVE else 20)
 @given(programs())
 def test_random_programs(generated: Generated) -> None:
     formatted(generated.text)
 
 
-@settings(max_examples=60)
+@settings(max_examples=60 if EXHAUSTIVE else 20)
 @given(TEXTS, st.randoms(use_true_random=False))
 def test_other_spaces_have_the_same_layout(program: str, chance: random.Random) -> None:
     text = format_text(program)
@@ -96,7 +97,7 @@ def test_other_spaces_have_the_same_layout(program: str, chance: random.Random) 
     assert formatted(other) == text
 
 
-@settings(max_examples=60)
+@settings(max_examples=60 if EXHAUSTIVE else 20)
 @given(TEXTS, st.randoms(use_true_random=False))
 def test_comments_and_line_ends_anywhere(program: str, chance: random.Random) -> None:
     text = disturbed(program, chance)

@@ -90,6 +90,9 @@ def _value(name: str, type_: str, text: str, graph: Graph) -> Any:
         return vertex_of(name, text, graph)
     if type_ == "vertices" and text.startswith("@") and (os.path.exists(text[1:]) or text == "@-"):
         return _listed(name, text[1:], graph)
+    if type_ == "vertices" and text.startswith("@") and "," not in text and not (graph.ids.text and text in graph.ids):
+        raise click.UsageError(f"`{name}`: there is no file {text[1:]}, which {name}={text} names"
+                               + (f", and no vertex {text}" if graph.ids.text else ""))
     if type_ == "vertices" and _describes(text.strip(), graph):
         return text.strip()
     if type_ == "vertices":

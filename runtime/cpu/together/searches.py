@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.compile.objects import address_of
+from vlang.runtime.cpu.paged.source import Streamed
 from vlang.runtime.cpu.passes.edge_costs import REFERENCE
 from vlang.runtime.cpu.together.group import Group
 from vlang.runtime.cpu.together.woven_pass import TogetherPasses
@@ -44,6 +45,10 @@ class TogetherReach(Reach):
         if not only_new(start) or start is not None:
             return super().begin(loop, machine, bound, start)
         passes = machine.passes
+        if isinstance(passes.source, Streamed):
+            from vlang.runtime.cpu.together.paged_searches import TogetherPagedReachLoop  # start-up
+
+            return TogetherPagedReachLoop(loop.stages[0], passes, True, passes.freedoms.of(loop, bound))
         return TogetherReachLoop(loop.stages[0], passes, True, passes.freedoms.of(loop, bound))
 
 

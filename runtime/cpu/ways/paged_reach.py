@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.compile.objects import address_of
+from vlang.runtime.cpu.paged.work import Tasks
 from vlang.runtime.cpu.passes.freedoms import Freedoms
 from vlang.runtime.cpu.passes.mode import should_look
 from vlang.runtime.cpu.passes.passes import Passes
@@ -148,15 +149,29 @@ class PagedReachLoop(FrontierLoop):
             wanted: uint8[P], 1 for the pages to read.
             bits: the bitmaps that the kernels read.
         """
+        for short, long in way.batches(wanted):
+            self.mark_batch(name, way, short, long, bits)
+
+    def mark_batch(
+        self, name: str, way: Frontiers, short: Tasks, long: Tasks, bits: tuple[NDArray[np.uint64], ...]
+    ) -> None:
+        """Launch kernels that mark vertices along edges that are in memory. Rows without edges of the bitmaps are
+        allowed, and mark nothing.
+
+        Args:
+            name: the prefix of the names of the kernels, "mark" or "look".
+            way: the pages of an adjacency direction.
+            short: tasks over rows.
+            long: tasks over segments of long rows.
+            bits: the bitmaps that the kernels read.
+        """
         kernels, cpu = paged_frontier_kernels(), self._passes.cpu
         after = (*bits, self._marks, self._words)
-        for short, long in way.batches(wanted):
-            launches = (("rows", (way.table,), short), ("segments", (way.table, way.pages.segments), long))
-            for role, before, tasks in launches:
-                if len(tasks):
-                    self._taken[0] = 0
-                    cpu.launch(kernels[f"{name}_{role}"], (*before, *after), tasks, len(tasks), way.weight,
-                               (self._taken,))
+        launches = (("rows", (way.table,), short), ("segments", (way.table, way.pages.segments), long))
+        for role, before, tasks in launches:
+            if len(tasks):
+                self._taken[0] = 0
+                cpu.launch(kernels[f"{name}_{role}"], (*before, *after), tasks, len(tasks), way.weight, (self._taken,))
 
     def _launch(self, role: str, number: int) -> None:
         """Launch a kernel of the pass over the words of its bitmaps."""

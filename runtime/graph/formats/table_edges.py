@@ -153,8 +153,9 @@ def _unread(table: ArrowTable, fields: tuple[Field, ...], asked: Asked) -> tuple
             left_out[field.name] = LeftOut(str(error), numbers=False)
             other.append(f"{field.title} ({column.type})")
         elif field.numeric and asked.columns is not None and not field.needed:
-            reason = f"{table.name}: column {field.title!r} was not asked for, and not read"
-            left_out[field.name] = LeftOut(reason, numbers=not field.type)
+            reason = problem(table.name, f"column {field.title!r} was not asked for, and not read",
+                             expected=f'its name among the columns to read: columns=["{field.title}", ...]')
+            left_out[field.name] = LeftOut(str(reason), numbers=not field.type)
             unwanted.append(field.title)
     notes = []
     for what, listed in (("Not numbers, so left out", other), ("Not needed, so not read", unwanted)):

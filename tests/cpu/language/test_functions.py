@@ -153,7 +153,6 @@ def test_a_set_must_be_given() -> None:
 def test_hyperloglog() -> None:
     text = """program p(seed = 4)
 vertex c: u8[64] = hll_unit(seed, self)
-vertex one: float = hll_size(c)
 vertex all: u8[64] = max(u.c for u -- self)
 vertex size: float = hll_size(all)
 vertex peak: float = hll_size(max(v.c for v in vertices))

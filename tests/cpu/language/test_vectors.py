@@ -53,7 +53,7 @@ def _is_scalar(text: str) -> bool:
 
 @pytest.mark.parametrize(("kind", "dtype", "texts"), [
     ("int", "i4", tuple(sampled(INTEGER, INTEGER[::2]))),
-    ("u16", "u2", tuple(t for t in INTEGER if "-a" not in t and "s - 2" not in t)),
+    ("u16", "u2", tuple(t for t in sampled(INTEGER, INTEGER[1::2]) if "-a" not in t and "s - 2" not in t)),
     ("float", "f4", FLOAT),
 ])
 def test_operations(kind: str, dtype: str, texts: tuple[str, ...]) -> None:

@@ -10,9 +10,9 @@ import pytest
 from benchmarks.gpu.slotted import slotted_times
 from tests.cuda.emulation.emulated import EmulatedDevice, needs_compiler
 from tests.cuda.pages.streamed import Visits, adjacency_of, hub_graph, streamed
-from tests.cuda.runs import GRAPHS, assert_right, least_memory, run
+from tests.cuda.runs import assert_right, least_memory, run
 from tests.reference.cases import STDLIB
-from tests.sample import EXHAUSTIVE, sampled
+from tests.sample import sampled
 from vlang import BindError
 from vlang.runtime.gpu.topology.footprint import Slotted
 from vlang.runtime.graph.topology.slotted import RecordIds
@@ -20,7 +20,6 @@ from vlang.runtime.graph.topology.slotted import RecordIds
 pytestmark = needs_compiler
 
 PAGE = 256
-SMALL = tuple(name for name in GRAPHS if name not in ("no_edges", "empty", "long", "wide"))
 
 
 @pytest.mark.parametrize(("slots", "streams", "ids"), [(2, 1, None), (5, 3, RecordIds(3, 3)), (6, 2, RecordIds(2, 4))])
@@ -61,9 +60,8 @@ def _gts(name: str, graph: str, seed: int, **more: Any) -> None:
 def test_programs_of_the_policy(name: str) -> None:
     """With VLANG_EXHAUSTIVE, every program that the policy runs."""
     number = STDLIB.index(name)
-    graph = SMALL[number % len(SMALL)] if EXHAUSTIVE else "skewed"
     try:
-        _gts(name, graph, number, **({"layout": "slotted-2-2"} if number % 2 else {}))
+        _gts(name, "skewed", number, **({"layout": "slotted-2-2"} if number % 2 else {}))
     except BindError as error:
         if "cannot run" not in str(error):
             raise

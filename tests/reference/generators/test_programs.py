@@ -8,9 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from tests.reference.generators.nested import nested_programs
 from tests.reference.generators.programs import Generated, programs
 from tests.reference.interpreter import run
+from tests.sample import EXHAUSTIVE
 from vlang.check import check, parse
 
-RANDOM = settings(max_examples=150, deadline=None, print_blob=True,
+RANDOM = settings(max_examples=150 if EXHAUSTIVE else 60, deadline=None, print_blob=True,
                   suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 

@@ -64,9 +64,7 @@ def alone_because(program: Program, calls: Sequence[Call]) -> str:
     if len(calls) < LEAST:
         return f"these are fewer than {LEAST} runs, or memory has no room for more at a time"
     streams = graph.stored is not None and _placement(program, call, 1).streams
-    if streams and _searches(program, call):
-        return "a search reads the pages of its frontier only, and the edges are on disk"
-    fewest = _FEWEST_SEARCHED if _searches(program, call) else _FEWEST
+    fewest = _FEWEST_SEARCHED if _searches(program, call) and not streams else _FEWEST
     if graph.m < fewest or (graph.m < _DENSE * graph.n and not streams):
         return f"the graph has fewer than {fewest:,} edges, or than {_DENSE} times as many as vertices"
     if any(set(one.fields) != set(call.fields) or one.graph is not graph for one in calls):
@@ -119,8 +117,6 @@ def _most_on_disk(program: Program, call: Call, most: int) -> int:
         alone = _placement(program, call, 1)
     except VlangError:
         return 1  # the run raises the error
-    if alone.streams and _searches(program, call):
-        return most  # `alone_because` refuses them
 
     def too_many(runs: int) -> bool:
         if not alone.streams:  # where more runs did not fit, `_placement` would take the edges out of memory
