@@ -300,9 +300,11 @@ def test_programs_of_the_library_have_no_failure(name: str) -> None:
 
 
 def test_random_programs() -> None:
+    """In a nightly run, a fifth of the programs is drawn from those with edge states."""
     print(f"VLANG_FUZZ_SEED={SEED}")
     found: list[str] = []
-    for number, made in enumerate(drawn(SEED, COUNT)):
+    more = drawn(SEED, COUNT // 4, states=True) if NIGHTLY else []
+    for number, made in enumerate([*drawn(SEED, COUNT), *more]):
         program = vlang.compile(made.text, "p.vp")
         for cut, one in enumerate(variants(made, 3)):
             try:

@@ -196,8 +196,7 @@ def judge(case: Fuzzed, program: Program | None = None, cut: int = 0, gpu: bool 
         outcome = None
     for number in (cut,) if gpu else (cut, cut + 1):
         try:
-            cuts = CUTS[:-1] if "edge state" in case.text else CUTS  # chaos does not take edge states
-            options = {**GPU_CUTS[number % len(GPU_CUTS)], "device": "emulated"} if gpu else cuts[number % len(cuts)]
+            options = {**GPU_CUTS[number % len(GPU_CUTS)], "device": "emulated"} if gpu else CUTS[number % len(CUTS)]
             with emulated(seed=number) if gpu else _crowded(number % 2 == 1):
                 result = engine_run(program, given_case, **options)
         except ChaosError:

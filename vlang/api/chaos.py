@@ -64,7 +64,8 @@ def chaos_run(run: Run, graph: Graph, options: Options, facts: Facts, scalars: M
     free = replace(options, threads=threads, page_size=page_size, mode="auto", blocking="auto", schedule="auto",
                    asynchronous=False,
                    progress=None, trace=None, chaos=None)
-    other = run(ShuffledGraph(graph, draws.rng), free, draws)
+    # The values of edge states are in the order of the rows, so a program with edge states keeps this order.
+    other = run(graph if facts.program.states else ShuffledGraph(graph, draws.rng), free, draws)
     freedoms = tuple(one for loop in facts.loops.values() for one in _freedoms(loop, draws))
     report = ChaosReport(options.chaos, threads, page_size, freedoms)
     different = _difference(plain, other, _Bound(_rounds(facts), _slack(facts, scalars, graph.n)))
@@ -125,6 +126,12 @@ def _difference(plain: Result, other: Result, bound: _Bound) -> str:
         if wrong.any():
             row = int(np.argwhere(wrong)[0, 0])
             return f"`{name}` of vertex {plain.ids[row]} is {a[row]}, and {b[row]}"
+    for name, values in plain.edge_states.items():
+        wrong = bound.wrong(values, other.edge_states[name])
+        if wrong.any():
+            at = int(np.flatnonzero(wrong)[0])
+            edge = f"{plain.edge_states.sources[at]} -> {plain.edge_states.targets[at]}"
+            return f"`{name}` of the edge {edge} is {values[at]}, and {other.edge_states[name][at]}"
     for name, value in plain.globals.items():
         if bound.wrong(np.asarray(value), np.asarray(other.globals[name])).any():
             return f"`{name}` is {value}, and {other.globals[name]}"

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import vlang
 from tests.checkpoints.test_interrupts import after
@@ -18,10 +19,12 @@ from tests.checkpoints.test_points import Stopped, stopped_after, written_at_onc
 from tests.cpu.edge_states import PROGRAMS, assert_same, hub
 from tests.reference.cases import simple_graph
 from tests.reference.graphs import family, ref_graph, to_graph
-from vlang import BindError, GraphError
+from tests.sample import sampled
+from vlang import BindError, ChaosError, GraphError
 from vlang.api.running.memory import need_on
 from vlang.options import Options
 from vlang.runtime.cpu.passes.edge_costs import MEASURED_FROM, costs_of
+from vlang.runtime.results.edge_states import EdgeStates
 from vlang.runtime.storage.available import in_bytes
 from vlang.runtime.storage.ledger import budget, ledger
 
@@ -93,6 +96,25 @@ def test_the_values_so_far() -> None:
         np.testing.assert_array_equal(part.edge_states[state], values)
 
 
+@pytest.mark.parametrize("name", sampled(list(PROGRAMS), ("directed", "symmetric")))
+def test_chaos_compares_the_values_of_edges(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tasks run in random order, with random threads and pages. A difference names the edge."""
+    graph = to_graph(simple_graph(family("rmat", False), False))
+    for seed in range(3):
+        assert PROGRAMS[name](graph, options={"chaos": seed}).chaos is not None
+
+    def changed(self: EdgeStates, name: str) -> NDArray[Any]:
+        values = self._values[name].copy()
+        calls.append(name)
+        values[5] += len(calls)
+        return values
+
+    calls: list[str] = []
+    monkeypatch.setattr(EdgeStates, "__getitem__", changed)
+    with pytest.raises(ChaosError, match=r"^`(far|heard|seen)` of the edge [0-9]+ -> [0-9]+ is "):
+        PROGRAMS[name](graph, options={"chaos": 1})
+
+
 def test_a_directed_graph_with_all_opposite_edges_is_enough() -> None:
     edges = [(0, 1), (1, 0), (1, 0), (0, 1), (2, 2), (2, 1), (1, 2)]
     assert_same("symmetric", ref_graph(4, edges, weight=np.arange(7) + 1.0))
@@ -110,7 +132,6 @@ def test_an_edge_without_an_opposite_edge_is_an_error_with_the_line() -> None:
 @pytest.mark.parametrize(("options", "why"), [
     ({"device": "gpus"}, "several GPUs do not exchange values of edges: write device=\"gpu\""),
     ({"cluster": 2}, "run it on one machine: leave out cluster"),
-    ({"chaos": 7}, "chaos takes the edges of a vertex in another order than their values: leave out chaos"),
 ])
 def test_other_machines_refuse_edge_states(options: dict[str, Any], why: str) -> None:
     with pytest.raises(BindError) as error:

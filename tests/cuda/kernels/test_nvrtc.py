@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import Phase, given, seed, settings
 
+from tests.cpu.edge_states import PROGRAMS
 from tests.cpu.language import names
 from tests.cpu.reductions.test_grouped import KEYS
 from tests.cpu.reductions.wholes import BESIDE, KCORE, all_types
@@ -253,6 +254,15 @@ def test_all_contributions_at_once(architecture: str) -> None:
     for text in (KCORE, *rest):
         plan = plan_of(compile(text))
         assert log_of(plan.text, kernels_of(plan), architecture) == ""
+
+
+def test_values_stored_at_edges() -> None:
+    """A run of the tests compiles one kernel in ten, among them one with several loads in flight."""
+    for name in sampled(list(PROGRAMS), ("symmetric", "triangles")):
+        plan = plan_of(PROGRAMS[name])
+        kernels = [kernel for k, kernel in enumerate(kernels_of(plan)) if EXHAUSTIVE or k % 10 == 1]
+        assert kernels
+        assert log_of(plan.text, kernels, "sm_90") == ""
 
 
 def test_every_template_is_compiled() -> None:

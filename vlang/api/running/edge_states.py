@@ -53,8 +53,6 @@ def _elsewhere(options: Options) -> str:
         return "kernel=edge-list reads edges in another order than the values: leave out kernel"
     if options.device != "cpu" and options.dispatch != "gpu":
         return "dispatch gives some edges to the CPU, and the values of edges stay on the GPU: leave out dispatch"
-    if options.chaos is not None:
-        return "chaos takes the edges of a vertex in another order than their values: leave out chaos"
     return ""
 
 

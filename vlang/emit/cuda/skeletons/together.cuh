@@ -9,7 +9,7 @@
 // keeps the accumulators of all lanes of that kernel in registers. So every run has the bits of a single run.
 
 constexpr u32 WOVEN = 32;         // entries.py has the same constant
-constexpr u32 WOVEN_AT_ONCE = 8;  // contributions that a lane has in flight
+[[maybe_unused]] constexpr u32 WOVEN_AT_ONCE = 8;  // contributions that a lane has in flight
 
 // The kernels whose order the lanes keep: pull_thread and pull_lanes, pull_segmented, and pull_stream.
 enum : int { WOVEN_LANES, WOVEN_STRIP, WOVEN_WINDOW };
