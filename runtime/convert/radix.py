@@ -19,6 +19,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.errors import InternalError
 from vlang.records import dataclass
 from vlang.runtime.convert.edges import Edges
 from vlang.runtime.graph.kernels import kernels
@@ -36,6 +37,7 @@ _MOST_BUCKETS = 1 << 10
 _LEAST_BLOCK, _MOST_BLOCK = 1 << 7, 1 << 15  # entries of a block
 _CHUNK = 1 << 16  # edges that a thread reads at a time
 _SPARE = 8  # blocks
+_PARTIAL = 5  # blocks of each bucket and thread; see `_Blocks`
 _LINE = 8  # entries of a cache line
 
 Int64s = NDArray[np.int64]
@@ -127,6 +129,7 @@ class _Scattered:
         All buckets fill at about the same rate. If their blocks began at the same place of a memory page, the cache
         lines that are written would be in a few sets of the cache. So each bucket begins at another line of its block.
         """
+        self._size = size
         self.free, self.log = np.empty(most, np.int64), np.empty((most, 2), np.int64)
         self.counts = np.array([0, buckets])
         self.cursors = free[:buckets] + (_LINE * np.arange(buckets) + 1) % size
@@ -143,6 +146,12 @@ class _Scattered:
         count = int(self.counts[0])
         self.free[count : count + len(blocks)] = blocks
         self.counts[0] += len(blocks)
+
+
+    def require(self, entries: int) -> None:
+        """Raise InternalError if blocks may be missing to write this number of entries; kernels do not test it."""
+        if self.counts[0] < entries // self._size + len(self.cursors):
+            raise InternalError(f"{self.counts[0]} free blocks do not suffice for {entries} entries of a conversion")
 
 
 class _Chains:
@@ -190,6 +199,12 @@ class _Read:
 class _Blocks:
     """How many blocks there are.
 
+    A thread has at most E / size + 2 blocks of a bucket with E entries, because the first and the last block need not
+    be full. So after a round at least 3 blocks of each bucket and thread are free, and each thread gets an equal share.
+    The next round begins with 1 of the 3. A thread frees the blocks of a bucket before it writes the entries, and has
+    then used at most 1 further block of each bucket more than it has freed. So 1 of the 3 stays free, and a kernel
+    never runs out of blocks (`_Scattered.require`).
+
     Attributes:
         size: entries of a block.
         fresh: the number of blocks of the pool.
@@ -206,7 +221,7 @@ class _Blocks:
         total = len(edges.src) * (1 + edges.mirror)
         buckets = max(one.count for one in rows.values())
         size = 1 << min(max(total // (64 * threads * buckets), _LEAST_BLOCK), _MOST_BLOCK).bit_length() - 1
-        spare = threads * (2 * buckets + _CHUNK * (1 + edges.mirror) // size + _SPARE)
+        spare = threads * (_PARTIAL * buckets + _CHUNK * (1 + edges.mirror) // size + _SPARE)
         most = -(-total // size) + spare
         fresh = most - len(edges.src) // size if _reusable(edges) else most
         return _Blocks(size, fresh, fresh + len(edges.src) // size + 2)
@@ -295,6 +310,7 @@ class RadixSort:
                 if ranks is not None:  # in loops of their own, which halves the time
                     for ends in (sources, targets):
                         kernels("partition")["renumber"](ends, 0, high - low, ranks, ends)
+                output.require((high - low) * (1 + edges.mirror))
                 code(sources, targets, high - low, flags, rows.buckets, rows.grain, size - 1,
                      *output.arrays, self._pool)  # fmt: skip
 
@@ -335,6 +351,7 @@ class RadixSort:
                            targets)  # fmt: skip
             output.release(blocks - blocks % self._size)
             if others is not None:
+                output.require(end - begin)
                 code["scatter_rows"](targets, ends, low, high, others.buckets, others.grain, self._size - 1,
                                   *output.arrays, self._pool)  # fmt: skip
             if writer is not None:

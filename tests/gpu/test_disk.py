@@ -78,7 +78,8 @@ def test_programs(graph: Graph, path: Path, name: str, options: dict[str, Any]) 
         found = streamed(path, name, gpu_memory, **options)
         assert_equal(found, want, (name, gpu_memory))
         reads.append(found.read_bytes)
-    assert reads[-1] <= 1.02 * path.stat().st_size
+    # Components read some pages again. Their number depends on the order in which threads join trees.
+    assert reads[-1] <= (1.25 if name == "components" else 1.02) * path.stat().st_size
 
 
 @pytest.mark.parametrize("mode", ["push", "notify-pull", "pull"])
