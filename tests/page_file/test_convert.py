@@ -315,6 +315,21 @@ def test_the_range_of_keys_is_that_of_all_their_parts() -> None:
     assert entries._range(keys, 4, len(keys) - 1) == (50, 60)
 
 
+def test_no_thread_runs_out_of_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every thread has free blocks for each bucket before it writes entries. Otherwise a conversion raises
+    InternalError. The bytes do not depend on the number of threads.
+    """
+    for name, value in (("_MOST_ENTRIES", 1000), ("_LEAST_BLOCK", 64), ("_CHUNK", 64), ("_SPARE", 4)):
+        monkeypatch.setattr(radix, name, value)
+    for spec in ("rmat:12", "kron:11"):
+        converted = []
+        for threads in (1, 4, 7):
+            convert(spec, tmp_path / "made.vg", threads=threads)
+            converted.append((tmp_path / "made.vg").read_bytes())
+            (tmp_path / "made.vg").unlink()
+        assert converted[1] == converted[2] == converted[0]
+
+
 @pytest.mark.parametrize("n", [1, 65_536, 65_537, 70_000, 300_000])
 def test_every_row_is_in_its_bucket(n: int) -> None:
     """The table that kernels read agrees with the bounds of the buckets, also where a group has more than one row."""
