@@ -191,7 +191,7 @@ def test_a_budget_is_kept() -> None:
         assert most <= (limit + 64) * MB, in_bytes(most)
 
 
-def test_a_need_beyond_the_budget_is_refused_with_the_least_that_does() -> None:
+def test_a_need_beyond_the_budget_is_refused_with_the_least_that_does(tmp_path: Path) -> None:
     status, said, most = _watched("pagerank", "rmat:20", "--memory", "100M")
     assert status == 1
     assert said.startswith("error: pagerank on rmat:20 needs ")
@@ -203,6 +203,9 @@ def test_a_need_beyond_the_budget_is_refused_with_the_least_that_does() -> None:
     with pytest.raises(vlang.OutOfMemory, match=r"give memory=.2M"):
         vlang.load("pagerank")(graph, memory="100K")
     assert least.endswith("M")
+    graph.save(tmp_path / "pages.vg")
+    with pytest.raises(vlang.OutOfMemory, match=r'streamed: vlang.Graph.open\(".*pages.vg"\)'):
+        vlang.load("pagerank")(vlang.Graph.read(tmp_path / "pages.vg"), memory="100K")
 
 
 def test_the_environment_sets_a_budget_and_options_override_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,16 +82,22 @@ def check_need(need: Need, limit: int | None, name: str, graph: str, exact: bool
         most, free = most_bytes(), default_budget()
         if exact and most is not None and need.peak > most:
             raise OutOfMemory(f"{text}, and there are {in_bytes(most)}, swap space included: end other programs, or "
-                              "use a machine with more memory; a page file is streamed under a budget: vlang convert "
-                              f"{graph} GRAPH.vg")
+                              f"use a machine with more memory, or give a budget and {_streamed(graph)}")
         return "" if free is None or need.peak <= free else \
             f"warning: {text}, and {in_bytes(free)} should not be exceeded here: that is 80 % of what is free"
     if need.peak <= limit:
         return f"{text}, of {in_bytes(limit)}"
     if exact:
         raise OutOfMemory(f"{text}, and the budget is {in_bytes(limit)}: give {memory_option(need.peak)}, or "
-                          f"convert the graph to a page file, which is streamed: vlang convert {graph} GRAPH.vg")
+                          f"{_streamed(graph)}")
     return f"warning: {text}, and the budget is {in_bytes(limit)}"
+
+
+def _streamed(graph: str) -> str:
+    """How the edges of a graph are streamed from a page file."""
+    if graph.endswith(".vg"):
+        return f"open the page file in place of reading it, so that it is streamed: vlang.Graph.open(\"{graph}\")"
+    return f"convert the graph to a page file, which is streamed: vlang convert {graph} GRAPH.vg"
 
 
 _seen: dict[tuple[int, int], tuple[weakref.ref[Graph], Plan, Options, float]] = {}  # by ids; a value holds its plan
