@@ -15,8 +15,7 @@ __all__ = ["SubsetExchange"]
 class SubsetExchange:
     """Packs the values that another GPU mirrors, and copies the packed values to the mirrors on that GPU.
 
-    The mirrors of one owner are consecutive. If the other GPU mirrors all vertices of the owner (strategy `p`), their
-    values are consecutive on the owner, too, and are copied without packing.
+    The mirrors of one owner are consecutive.
     """
 
     name = "ms"
@@ -24,7 +23,7 @@ class SubsetExchange:
     @staticmethod
     def sizes(part: PartMachine) -> Mapping[str, int]:
         """Return the sizes in bytes of the packed values for each GPU and array."""
-        return {f"sent:{rank}:{slot}": 0 if _all_of(part, rank) else aligned(len(places) * part.itemsize(slot))
+        return {f"sent:{rank}:{slot}": aligned(len(places) * part.itemsize(slot))
                 for rank, places in enumerate(part.numbers.wanted) for slot in part.mirrored}
 
     @staticmethod
@@ -38,20 +37,15 @@ class SubsetExchange:
 
     def update(self, slots: Sequence[str]) -> None:
         """Queue the update of the mirrors of some arrays on all GPUs."""
-        packed, whole = [], []
+        moves = []
         for owner, rank, slot in links(self._parts, slots):
-            part, size = self._parts[owner], self._parts[owner].itemsize(slot)
-            count, at = len(part.numbers.wanted[rank]), self._parts[rank].mirror_at(slot, owner)
-            self._sent += count
-            if _all_of(part, rank):
-                whole.append(Move(owner, part.pointer(slot) + part.span[0] * size, rank, at, count * size))
-                continue
-            box = part.boxes[f"sent:{rank}:{slot}"]
+            part, other = self._parts[owner], self._parts[rank]
+            count, box = len(part.numbers.wanted[rank]), part.boxes[f"sent:{rank}:{slot}"]
             self._traffic.reclaim(owner, rank)
             part.pack(slot, part.pointer(slot), part.marks[rank], count, box)
-            packed.append(Move(owner, box, rank, at, count * size))
-        self._traffic.move(whole)
-        self._traffic.move(packed, boxes=True)
+            moves.append(Move(owner, box, rank, other.mirror_at(slot, owner), count * part.itemsize(slot)))
+            self._sent += count
+        self._traffic.move(moves, boxes=True)
 
     def forget(self, slot: str) -> None:
         """Do nothing, because every exchange sends all values."""
@@ -59,9 +53,3 @@ class SubsetExchange:
     def note(self) -> str:
         """Return a sentence about the values that were sent so far."""
         return f"{self._sent:,} values of mirrored vertices were sent, changed or not"
-
-
-def _all_of(part: PartMachine, rank: int) -> bool:
-    """Return whether another GPU mirrors all vertices of a part."""
-    low, high = part.span
-    return len(part.numbers.wanted[rank]) == high - low
