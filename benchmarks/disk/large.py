@@ -1,6 +1,7 @@
 """Measure a graph that is larger than the memory of the host and of a GPU.
 
-Usage: `python benchmarks/disk/large.py [--scale 26] [--memory 2G] [--gpu-memory 1G] [--devices gpu,cpu]`.
+Usage: `python benchmarks/disk/large.py [--scale 26] [--memory 2G] [--gpu-memory 1G] [--devices gpu,cpu]
+[--programs pagerank,bfs]`.
 
 Converts an R-MAT graph of 2^scale vertices (16 edges each), and runs PageRank and a search from the hub on the page
 file within these budgets. Every job runs in a process of its own. Every 50 ms, the anonymous and shared memory of this
@@ -32,7 +33,7 @@ from vlang.options import parse_size
 _EACH = 0.05  # seconds between two samples of memory
 _ALLOWED = 64 * MIB  # beyond the budget, for the interpreter and its libraries
 _SMALL = 10  # logarithm of the vertices of the small graph
-_PROGRAMS: tuple[tuple[str, dict[str, Any]], ...] = (("pagerank", {"max_rounds": 5, "tol": 0.0}), ("bfs", {}))
+_PROGRAMS: dict[str, dict[str, Any]] = {"pagerank": {"max_rounds": 5, "tol": 0.0}, "bfs": {}}
 
 
 class Large:
@@ -76,9 +77,10 @@ class Large:
                   f"{found['nbytes'] / m:.2f} B an edge, peak {found['peak'] / MIB:.0f} MiB")
         hub = self.job("hub", path=str(pages))["hub"]
         for device in options.devices.split(","):
-            for program, given in _PROGRAMS:
+            for program in options.programs.split(","):
                 fixed = {"program": program, "device": device, "memory": memory,
-                         "gpu_memory": parse_size(options.gpu_memory) if device != "cpu" else None, **given}
+                         "gpu_memory": parse_size(options.gpu_memory) if device != "cpu" else None,
+                         **_PROGRAMS[program]}
                 base = self.job("bounded", path=str(small), **fixed, **({"source": 0} if program == "bfs" else {}))
                 found = self.job("bounded", path=str(pages), **fixed, **({"source": hub} if program == "bfs" else {}))
                 yield self.row(f"{program} on {device}", found, base["peak"], memory)
@@ -115,6 +117,7 @@ def main() -> None:
     parser.add_argument("--memory", default="2G", help="the budget of the host; default: 2G")
     parser.add_argument("--gpu-memory", default="1G", help="the budget of the GPU; default: 1G")
     parser.add_argument("--devices", default="gpu,cpu", help="default: gpu,cpu")
+    parser.add_argument("--programs", default=",".join(_PROGRAMS), help="default: pagerank,bfs")
     parser.add_argument("--folder", help="for the graphs, on the disk to measure; default: a temporary one")
     parser.add_argument("--record", help="the file for the figures; default: one in benchmarks/results")
     options = parser.parse_args()
