@@ -185,7 +185,7 @@ def grid(template: str, constants: tuple[int, ...], count: int, threads: int = T
     """
     lanes = {"pull_lanes": constants[0] if constants else 1, "pull_stream": threads, "pull_shards": threads,
              "segments": threads, "finish": 32, "finish_list": 32,
-             "segments_whole": threads, "finish_whole": threads, "pull_woven": 32,
+             "segments_whole": threads, "finish_whole": threads, "pull_woven": 32, "rows_woven": 1,
              "segments_woven": threads}.get(template, 1)
     return max(1, min(_MOST_BLOCKS, -(-count * lanes // threads)))
 

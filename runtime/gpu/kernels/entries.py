@@ -41,6 +41,7 @@ SIGNATURES: Mapping[str, tuple[str, ...]] = {
     "segments": _PAGE,
     # passes of several runs; constants of pull_woven: kind, lanes (together.cuh)
     "pull_woven": (*_PAGE, "const u64* frames", "u64 runs"),
+    "rows_woven": (*_PAGE, "const u64* frames", "u64 runs"),
     "segments_woven": (*_PAGE, "const u64* frames", "u64 runs"),
     # passes over a list of edges; the constant of join_listed is ENDS, 0 to 2 (listed.cuh)
     "clear_listed": (_FRAME, "u64 cells", "u64 n"),
@@ -143,6 +144,8 @@ def entry(template: str, struct: str = "", *constants: int) -> tuple[str, str]:
     bound = str(SPARSE_BOUNDS.get(template, THREADS))
     if template == "pull_stream":
         bound += f", STREAM_BLOCKS<{struct}>"
+    elif template == "pull_woven":
+        bound += f", WOVEN_BLOCKS<{struct}>"
     head = f'extern "C" __global__ void __launch_bounds__({bound}) {name}({", ".join(parameters)})'
     return name, f"{head} {{ {called}({arguments}); }}\n"
 
@@ -188,8 +191,11 @@ def shared_bytes(template: str, gpu: GpuStage | None = None, threads: int = THRE
     if template == "join_listed":
         return cells * (4 + gpu.cell)
     merged = max(note, gpu.accumulator * warps)
-    if template in ("pull_woven", "segments_woven"):
-        return gpu.accumulator * warps * (WOVEN + 1)
+    if template == "pull_woven":
+        rows = next((rows for rows in (8, 4, 2) if rows * gpu.accumulator <= 64), 1)  # WOVEN_ROWS of together.cuh
+        return 8 * WOVEN + rows * gpu.accumulator * warps * (WOVEN + 1)
+    if template in ("rows_woven", "segments_woven"):
+        return 4 * (threads + 4) * (template == "rows_woven") + gpu.accumulator * warps * (WOVEN + 1)
     if template == "segments":
         return merged
     if template in ("pull_whole", "pull_whole_list"):

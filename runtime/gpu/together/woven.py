@@ -47,7 +47,8 @@ def woven_kernels(machine: GpuMachine, stage: StageSpec, choices: Sequence[Choic
     assert gpu.together is not None
     bits = {8 * machine.itemsize(slot) for slot in gpu.together.values}
     found = {("pull_woven", gpu.struct, _constants(choice)) for choice in choices if choice.template in _ORDERS}
-    return [*sorted(found), ("segments_woven", gpu.struct, ()), *((f"weave_{one}", "", ()) for one in sorted(bits))]
+    more = {(name, gpu.struct, ()) for name in ("rows_woven", "segments_woven")}
+    return [*sorted(found | more), *((f"weave_{one}", "", ()) for one in sorted(bits))]
 
 
 def _constants(choice: Choice) -> tuple[int, int]:
@@ -116,7 +117,9 @@ class Woven:
         stream: Stream | None,
     ) -> None:
         constants = _constants(host.passes.choice(stage, gpu, part))
+        blocks = ("rows_woven", (), part.low, part.high)  # first, because a block may have much work
         for template, more, low, high in (("segments_woven", (), part.first_segment, part.end_segment),
+                                          *([blocks] if constants[0] == _WINDOW else []),
                                           ("pull_woven", constants, part.low, part.high)):
             if high > low:
                 host.launch(template, gpu.struct, more, self._blocks(grid(template, more, high - low)),

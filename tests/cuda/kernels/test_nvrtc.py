@@ -83,7 +83,7 @@ def kernels_of_stage(stage: StageSpec) -> Iterator[Kernel]:
     yield from ((template, gpu.struct, ()) for template in templates)
     yield from (("pull_lanes", gpu.struct, (lanes,)) for lanes in LANES)
     if gpu.together is not None:
-        yield "segments_woven", gpu.struct, ()
+        yield from ((name, gpu.struct, ()) for name in ("rows_woven", "segments_woven"))
         yield from (("pull_woven", gpu.struct, constants) for constants in ((0, 8), (1, 1), (2, 1)))
     yield from sparse_kernels_of(stage)
 
