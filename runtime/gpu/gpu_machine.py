@@ -34,6 +34,7 @@ from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import BLOCK, THREADS, LoopSpec, Plan, ScalarSpec, StageSpec, SweepSpec
 from vlang.runtime.threads.activity import timed
 from vlang.runtime.threads.moved import Moved
+from vlang.runtime.threads.pieces import Pieces, completed
 
 __all__ = ["GpuMachine"]
 
@@ -281,12 +282,20 @@ class GpuMachine(GpuSaved):
 
     def gather(self, stage: StageSpec) -> int:
         """Run the rest of `run_full`, after `send`; returns the number of edges traversed."""
+        return completed(self._gathered(stage, False))
+
+    def pieces(self, stage: StageSpec) -> Pieces[int]:
+        """Queue the work of `run_full` piece by piece (see `Topology.pieces`)."""
+        self.send(stage)
+        return (yield from self._gathered(stage, True))
+
+    def _gathered(self, stage: StageSpec, pausing: bool) -> Pieces[int]:
         edges = 0
         if stage.domain is None:
             self.over_vertices("compute", stage)
         else:
             with timed("pass", stage.name, mode="full", over=stage.domain, queued=True) as about:
-                edges = about["edges"] = self.passes.run(stage)
+                edges = about["edges"] = (yield from self.passes.pieces(stage)) if pausing else self.passes.run(stage)
         self.state.turn(() if stage.name in self._in_place else stage.swaps, stage.stores)
         return edges
 
@@ -294,9 +303,8 @@ class GpuMachine(GpuSaved):
         """Launch a kernel over all vertices."""
         assert stage.gpu is not None
         low, high = self.span
-        blocks = grid(template, (), high - low) if high > low else 0
-        self.launch(template, stage.gpu.struct, (), blocks, (self.frame, low, high),
-                    shared=shared_bytes(template, stage.gpu))
+        self.launch(template, stage.gpu.struct, (), grid(template, (), high - low) if high > low else 0,
+                    (self.frame, low, high), shared=shared_bytes(template, stage.gpu))
 
     def in_place(self, stage: StageSpec, on: bool) -> None:
         """Make the pass write its fields to the buffers that it reads, or restore separate buffers."""
@@ -314,9 +322,7 @@ class GpuMachine(GpuSaved):
         return self.state.counted()
 
     def sparse_topology(self, kind: str, stage: StageSpec | None) -> SparseTopology:
-        """Return the topology of an adjacency direction with the columns of `stage`; without columns if `stage` is
-        None.
-        """
+        """Return the edges of a direction with the columns of `stage`; without columns if `stage` is None."""
         return self.passes.sparse(kind, stage)
 
     def needed(self, kind: str, stage: StageSpec | None, items: int, count: int, queued: bool) -> Transfer:

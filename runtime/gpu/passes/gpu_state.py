@@ -7,7 +7,7 @@ them are fetched together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,7 @@ class GpuState:
         self._seen: NDArray[np.uint64] | None = None  # the copy, if graph-level values and counts are read from it
         self._copied = np.empty_like(self._mirror)
         self._read = False  # whether the copy was fetched to `_copied`
+        self._places: Mapping[str, Buffer] = {}  # of the arrays when `remember` was called
         self._allocate({"vertices": n, "blocks": blocks, "one": 1, "edges": edges})
 
     @property
@@ -220,7 +221,7 @@ class GpuState:
             self._stale = False
 
     def remember(self) -> None:
-        """Copy the graph-level values and counts that the queued kernels store.
+        """Copy the graph-level values and counts that the queued kernels store, and the places of the arrays.
 
         Until `go_on` or `go_back`, `counted` and `scalar` read the copy, and wait only for the copy. So later kernels,
         which may be queued now, do not delay them. Raises OutOfMemory.
@@ -230,7 +231,7 @@ class GpuState:
         buffer, stream = self._copy
         self.device.copy(buffer.pointer, self._frame.pointer, self._mirror.nbytes)
         self.device.wait(self.device.record(), stream)
-        self._seen, self._read = self._copied, False
+        self._seen, self._read, self._places = self._copied, False, dict(self.buffers)
 
     def go_on(self) -> None:
         """Read graph-level values and counts from the frame again, which holds those of the kernels queued since
@@ -239,8 +240,12 @@ class GpuState:
         self._seen = None
 
     def go_back(self) -> None:
-        """Give all graph-level values and counts the values that they had when `remember` was called."""
+        """Restore what `remember` has copied: the values of scalars and counts, and which buffer is that of a field."""
         seen, self._seen = self._stored(), None
+        for slot, buffer in self._places.items():
+            if self.buffers[slot] is not buffer:
+                self.buffers[slot] = buffer
+                self._put(slot, buffer.pointer)
         for number in (*(self.plan.slots[f"scalar:{name}"] for name in self.plan.scalars
                          if f"scalar:{name}" in self.plan.slots), self._stats_at, self._stats_at + 1):
             self._force(number, int(seen[number]))

@@ -14,7 +14,7 @@ moves. The change runs in the stream of the kernel that reads the row next.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from functools import partial
 
@@ -25,6 +25,7 @@ from vlang.runtime.gpu.device.device import Buffer, Device, Event, Stream
 from vlang.runtime.gpu.topology.cut import Part, long_rows
 from vlang.runtime.gpu.topology.footprint import TARGETS, Slotted, Stored, Use, footprint, stored_arrays
 from vlang.runtime.gpu.topology.page_rows import Table, make_table
+from vlang.runtime.gpu.topology.page_sweep import Launch, PageSweep
 from vlang.runtime.gpu.topology.resident import Resident
 from vlang.runtime.gpu.topology.resident_edges import Prepare, ResidentEdges, hold_own, make_own, upload_tables
 from vlang.runtime.gpu.topology.sides import DiskSide, Side, arriving_pages
@@ -34,12 +35,11 @@ from vlang.runtime.gpu.topology.transfers import Link, Traffic, Transfer
 from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.storage.reading.page_reader import PageViews
 from vlang.runtime.threads.activity import timed
+from vlang.runtime.threads.pieces import Pieces, completed
 
 __all__ = ["AUTO_STREAMS", "Launch", "Prepare", "Topology"]
 
-Launch = Callable[[int, Part, Stream | None], None]
-"""A function (row, page, stream) that queues the kernels of a pass for one page; `row` is the address of its row."""
-
+_CACHED = 3  # streams for cached pages, so that the few segments of long vertices do not delay the next page
 
 class Topology:
     """The edges of one direction on a device.
@@ -101,7 +101,8 @@ class Topology:
         self._edges = ResidentEdges(device, side, self._arrays, self._parts)
         self._streams: list[Stream] = []
         self._copied: list[Event] = []  # events after the queued copies of pages from disk
-        self._turn = 0
+        self._cached: list[Stream] = []  # for kernels over cached pages
+        self._turns = [0, 0]  # pages that were cached, and pages that were copied
         self._shown: set[str] = set()  # tables with rows that kernels read outside of sweeps
         try:
             with self._parts.opening():
@@ -165,7 +166,7 @@ class Topology:
             self._fill()
 
     def _open_slots(self, streams: int) -> None:
-        """Create slots and streams. Cached pages have their own stream, so their kernels do not wait for copies."""
+        """Create slots and streams. Cached pages have their own streams, so their kernels do not wait for copies."""
         memory, layout = 0, self.layout
         if not self.resident:
             slots, buffers = layout.slot_bytes * layout.slots, layout.buffer_bytes * layout.buffers
@@ -176,7 +177,8 @@ class Topology:
         if not self.resident:
             count = max(1, min(streams, len(self._slots)))
             self._streams = [self.device.stream() for _ in range(count)]
-            self._cached = self.device.stream() if count > 1 else self._streams[0]
+            more = 1 if layout.buffers else _CACHED  # a slotted page arrives in the buffer of its stream
+            self._cached = [self.device.stream() for _ in range(more)] if count > 1 else self._streams
             for key, array in self._arrays.items():
                 if array.source is not None and array.source.nbytes:
                     what = f"{self.kind}-edges: {key.partition(':')[0]}, page-locked in host memory"
@@ -204,69 +206,59 @@ class Topology:
         """Return all pages in the order in which a sweep processes them if the edges are not resident."""
         return [page for page, in self._slots.order([(page,) for page in range(self.pages)], len(self._streams))]
 
-    def sweep(
-        self, name: str, launch: Launch, transfer: Transfer | None = None, stream: Stream | None = None,
-        taken: Iterable[int] | None = None,
-    ) -> None:
-        """Call `launch` for every page, or for the pages of a transfer. `launch` queues kernels.
+    def sweep(self, name: str, launch: Launch, transfer: Transfer | None = None) -> None:
+        """Call `launch` for every page, or for the pages of a transfer (see `pieces`)."""
+        completed(self.pieces(name, launch, transfer))
+
+    def pieces(
+        self, name: str, launch: Launch, transfer: Transfer | None = None, taken: Iterable[int] | None = None
+    ) -> Pieces[None]:
+        """Call `launch` for every page, or for the pages of a transfer; yields after each task of streamed pages.
 
         The order of pages is not fixed, unless `transfer` sets it. A page, or a task of `transfer` with the row of its
-        first page, runs in the stream of its copies. Resident pages run in the caller's stream, which then waits.
+        first page, runs in the stream of its copies. Resident pages run in the caller's stream, which then waits. If
+        the generator is closed before its end, the caller's stream waits for the tasks that were queued.
 
         Args:
             name: the name of the `Use`.
             launch: queues the kernels of a page.
             transfer: the pages; None for all.
-            stream: the caller's stream; None for the default stream.
             taken: yields the pages of this sweep in the order of `order` (for streamed edges in host memory). The next
                 page is requested when the work on the previous page is queued. None for the pages of `transfer`.
         """
-        table = self._tables[name]
+        table, device = self._tables[name], self.device
         self._fill()
         transfer = transfer or Transfer(tuple(range(self.pages)))
         if self.resident:
             for first, *_ in transfer.tasks or ((page,) for page in transfer.whole):
-                launch(table.row(first), self.parts[first], stream)
+                launch(table.row(first), self.parts[first], None)
             return
         direct = [page for page in transfer.direct if not self._slots.find(page)]
         whole = [*transfer.whole, *(page for page in transfer.direct if page not in direct)]
         if direct:
-            self.rows(name, stream)
-        begin = self.device.record(stream)
-        ends: dict[int, tuple[Stream, Event]] = {}
-        for page in direct:
-            self.device.wait(begin, self._cached)
-            self._run(launch, table, page, self._cached, ends)
-        tasks = transfer.tasks or [(page,) for page in whole]
-        missing = [page for page in whole if not self._slots.find(page)] if isinstance(self.side, DiskSide) else []
-        order, awaited = self._slots.plan(tasks, set(missing), 0 if transfer.ordered else len(self._streams))
-        for number, task in enumerate(order if taken is None else ((page,) for page in taken)):
-            work = None
-            awaited.update(dict.fromkeys(task, number))  # no page of the task replaces another one
-            for page in task:
-                _, work = self._bring(table, self.parts[page], awaited, begin, work=work)
-            assert work is not None
-            self._slots.done(task, self._run(launch, table, task[0], work, ends), awaited)
-        with closing(arriving_pages(self.device, self.side, missing, self._copied)) as arriving:
-            for page, views in arriving:
-                slot, work = self._bring(table, self.parts[page], awaited, begin, views)
-                slot.used = self._run(launch, table, page, work, ends)
-        self.traffic.skipped += self.pages - len(whole) - len(direct)
-        for _, event in ends.values():
-            self.device.wait(event, stream)
-        self.refresh(stream)
-
-    def _run(
-        self, launch: Launch, table: Table, page: int, work: Stream, ends: dict[int, tuple[Stream, Event]]
-    ) -> Event:
-        launch(table.row(page), self.parts[page], work)
-        event = self.device.record(work)
-        ends[id(work)] = work, event
-        return event
+            self.rows(name)
+        sweep = PageSweep(device, self._slots, table, self.parts, launch, device.record(), self._bring)
+        try:
+            for page in direct:
+                sweep.in_place(page, self._cached[0])
+            tasks = transfer.tasks or [(page,) for page in whole]
+            missing = [page for page in whole if not self._slots.find(page)] if isinstance(self.side, DiskSide) else []
+            order, awaited = self._slots.plan(tasks, set(missing), 0 if transfer.ordered else len(self._streams))
+            for number, task in enumerate(order if taken is None else ((page,) for page in taken)):
+                awaited.update(dict.fromkeys(task, number))  # no page of the task replaces another one
+                sweep.run(task, awaited)
+                yield
+            with closing(arriving_pages(device, self.side, missing, self._copied)) as arriving:
+                for page, views in arriving:
+                    sweep.run((page,), awaited, views)
+            self.traffic.skipped += self.pages - len(whole) - len(direct)
+        finally:
+            sweep.wait()
+            self.refresh(None)
 
     def _bring(
-        self, table: Table, part: Part, awaited: dict[int, int], begin: Event, views: PageViews | None = None,
-        work: Stream | None = None,
+        self, table: Table, part: Part, awaited: dict[int, int], begin: Event, views: PageViews | None,
+        work: Stream | None,
     ) -> tuple[Slot, Stream]:
         """Find or fill the slot of a page. Return the slot, and the stream to which its latest copy was issued.
 
@@ -278,10 +270,10 @@ class Topology:
         if views is not None:
             missing = list(dict.fromkeys([*missing, *(key for key, a in self._arrays.items() if a.read is not None)]))
         if work is None:
-            work = self._cached
-            if slot is None or any(self._arrays[key].copied for key in missing):
-                work = self._streams[self._turn % len(self._streams)]
-                self._turn += 1
+            copied = slot is None or any(self._arrays[key].copied for key in missing)
+            streams = self._streams if copied else self._cached
+            work = streams[self._turns[copied] % len(streams)]
+            self._turns[copied] += 1
         if self._shown:  # kernels on the caller's stream may read any slot
             self.device.wait(begin, work)
         if slot is None:
@@ -309,7 +301,7 @@ class Topology:
         if not array.copied:
             self._make_places(table, part, place - array.itemsize * part.begin, work)
         elif part.edges and array.slotted is not None and self.arrivals is not None:
-            self.traffic.copied += self.arrivals.bring(part, place, (*self._streams, self._cached).index(work), work)
+            self.traffic.copied += self.arrivals.bring(part, place, (*self._streams, *self._cached).index(work), work)
         elif part.edges:
             piece = array.piece(part, views)
             with timed("copy", f"page {part.page}", array=array.key, bytes=piece.nbytes, queued=True):
@@ -353,7 +345,7 @@ class Topology:
     @property
     def beside(self) -> Stream | None:
         """The stream of kernels over pages without copies; None (the default stream) if all pages are resident."""
-        return None if self.resident else self._cached
+        return None if self.resident else self._cached[0]
 
     def borrow(self, number: int) -> tuple[Slot, Stream]:
         """Take slot `number` for data other than a page; returns the slot and its stream.

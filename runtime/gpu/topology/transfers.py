@@ -126,6 +126,11 @@ class Traffic:
     read: int = 0
     packed: int = 0
 
+    def add(self, more: Traffic) -> None:
+        """Add other counts."""
+        for name, count in vars(more).items():
+            setattr(self, name, getattr(self, name) + count)
+
     def moved(self) -> Moved:
         """Return the counts under their names in the history of a run."""
         if not (self.copied or self.direct or self.hits or self.copies or self.packed or self.read):

@@ -39,6 +39,7 @@ from vlang.runtime.plan.plan import SLOT_LONGS, SLOT_SEGMENTS, LoopSpec, StageSp
 from vlang.runtime.policies.cost_models import StreamedPages
 from vlang.runtime.storage.reading.ring import Reading
 from vlang.runtime.threads.moved import NOTHING, Moved
+from vlang.runtime.threads.pieces import Pieces, completed
 from vlang.runtime.threads.processors import available_threads
 
 if TYPE_CHECKING:
@@ -227,7 +228,12 @@ class FullPasses:
 
         The messages of the pass must be up to date.
         """
-        topology = self.sweep(stage)
+        return completed(self.pieces(stage))
+
+    def pieces(self, stage: StageSpec) -> Pieces[int]:
+        """Queue the work of `run` piece by piece (see `Topology.pieces`)."""
+        topology, swept = self._swept(stage)
+        yield from swept
         self.finish(stage, 0, topology.long_count)
         return topology.edges
 
@@ -240,15 +246,23 @@ class FullPasses:
             stage: the pass.
             taken, transfer: the pages (see `Topology.sweep`); None for all pages.
         """
+        topology, swept = self._swept(stage, taken, transfer)
+        completed(swept)
+        return topology
+
+    def _swept(
+        self, stage: StageSpec, taken: Iterable[int] | None = None, transfer: Transfer | None = None
+    ) -> tuple[Topology, Pieces[None]]:
+        """Return the topology of `sweep`, and its pages, which are not queued yet."""
         machine, gpu = self.machine, stage.gpu
         assert gpu is not None
         topology = self.pointed.lists(stage) if stage.pointer else self.topologies[stage.domain or "in"]
         machine.state.set_word(SLOT_SEGMENTS, topology.segments)
         machine.state.set_word(SLOT_LONGS, topology.longs)
         frame = machine.frame
-        topology.sweep(stage.name, lambda row, part, stream: self._page(stage, gpu, frame, row, part, stream),
-                       transfer, taken=taken)
-        return topology
+        return topology, topology.pieces(
+            stage.name, lambda row, part, stream: self._page(stage, gpu, frame, row, part, stream), transfer,
+            taken=taken)
 
     def finish(self, stage: StageSpec, low: int, high: int) -> None:
         """Queue the end of a pass for the long vertices with numbers `low` to `high` - 1, after `sweep`."""

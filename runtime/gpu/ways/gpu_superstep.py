@@ -16,6 +16,7 @@ from vlang.runtime.gpu.ways.run_ahead import RunAhead, can_be_undone
 from vlang.runtime.gpu.ways.way import NOTIFY, Key
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import LoopSpec, ScalarSpec, StageSpec
+from vlang.runtime.threads.pieces import Pieces, completed
 
 if TYPE_CHECKING:
     from vlang.runtime.gpu.gpu_machine import GpuMachine
@@ -192,27 +193,29 @@ class GpuLoop:
         for name in self._spec.starts:
             machine.copy(self._spec.slot("start", name), f"field:{name}")
         self._listed.clear()
-        self._edges = self._steps()
+        self._edges = completed(self._steps())
         self._done += 1
         return ()
 
-    def _steps(self) -> int:
-        """Queue the steps of a superstep; returns the number of edges that full passes traverse."""
+    def _steps(self) -> Pieces[int]:
+        """Queue the steps of a superstep piece by piece; returns the number of edges that full passes traverse."""
         edges = 0
         for step in self._spec.plain:
             if isinstance(step, ScalarSpec):
                 self._machine.evaluate(step)
             else:
-                edges += self._pass(step)
+                edges += yield from self._pass(step)
         return edges
 
-    def _pass(self, stage: StageSpec) -> int:
+    def _pass(self, stage: StageSpec) -> Pieces[int]:
         """Queue a pass; returns the number of edges traversed, without those of a pass over notified vertices."""
         skipping = self._skipping.get(stage.name)
         if skipping is not None and self._done and skipping.chosen(self._machine.options.mode):
             skipping.run(self._in_place)
             self._listed.append(skipping)
             return 0
+        if self._ahead is not None:
+            return (yield from self._machine.pieces(stage))
         edges = self._machine.run_full(stage)
         if skipping is not None:
             skipping.ran_full()

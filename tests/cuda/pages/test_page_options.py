@@ -16,34 +16,33 @@ from tests.cuda.pages import streamed as samples
 from tests.cuda.runs import assert_right, emulated, least_memory, program, run
 from tests.spelled import spelled
 from vlang import BindError, Graph, Result
-from vlang.runtime.gpu.device.device import Event, Stream
 from vlang.runtime.gpu.kernels.sparse_layout import MARK_WORDS
+from vlang.runtime.gpu.topology import topology
 from vlang.runtime.gpu.topology.engines import choose_on_device, choose_transfer
-from vlang.runtime.gpu.topology.page_rows import Table
-from vlang.runtime.gpu.topology.tasks import hub_scores, tasks_of
-from vlang.runtime.gpu.topology.topology import Launch, Topology
+from vlang.runtime.gpu.topology.page_sweep import PageSweep
+from vlang.runtime.gpu.topology.tasks import Task, hub_scores, tasks_of
 from vlang.runtime.gpu.topology.transfers import Link, Marks, Packing
-from vlang.runtime.gpu.ways import full_passes, page_choice
+from vlang.runtime.gpu.ways import page_choice
 from vlang.runtime.policies.hytgraph import HYTGRAPH
+from vlang.runtime.storage.reading.page_reader import PageViews
 
 PAGE = 256
 
 
-class Noted(Topology):
-    """A topology that records the first page of each task, in the order of processing."""
+class Noted(PageSweep):
+    """A pass that records the first page of each task, in the order of processing."""
 
     seen: ClassVar[list[int]] = []
 
-    def _run(self, launch: Launch, table: Table, page: int, work: Stream, ends: dict[int, tuple[Stream, Event]],
-             ) -> Event:
-        self.seen.append(page)
-        return super()._run(launch, table, page, work, ends)
+    def run(self, task: Task, awaited: dict[int, int], views: PageViews | None = None) -> None:
+        self.seen.append(task[0])
+        super().run(task, awaited, views)
 
 
 @pytest.fixture
 def noted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return the first pages of the tasks that a run processes."""
-    monkeypatch.setattr(full_passes, "Topology", Noted)
+    monkeypatch.setattr(topology, "PageSweep", Noted)
     monkeypatch.setattr(Noted, "seen", [])
     return Noted.seen
 

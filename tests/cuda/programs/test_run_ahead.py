@@ -8,6 +8,7 @@ import pytest
 from tests.cuda.emulation.emulated import needs_compiler
 from tests.cuda.runs import emulated
 from vlang import Graph, Result, compile
+from vlang.runtime.gpu.gpu_machine import GpuMachine
 from vlang.runtime.gpu.passes.gpu_state import GpuState
 from vlang.runtime.gpu.ways import run_ahead
 
@@ -111,7 +112,16 @@ def test_at_most_three_supersteps(monkeypatch: pytest.MonkeyPatch) -> None:
     assert calls["remember"] > calls["go_back"]
 
 
-def test_loops_over_streamed_edges_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    result, calls = runs(monkeypatch, 1e9, 4000, max_rounds=2, page_size=1024, gpu_memory=50_000)
-    assert result.moved.pages_copied > 0
-    assert not any(calls.values())
+def test_first_pages_of_streamed_edges_are_copied_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    streamed = {"page_size": 1024, "gpu_memory": 50_000}
+    with monkeypatch.context() as patch:
+        patch.setattr(GpuMachine, "runs_ahead", False)
+        waiting, none = runs(monkeypatch, 0.0, 4000, **streamed)
+    ahead, calls = runs(monkeypatch, 0.0, 4000, **streamed)
+    assert_same(ahead, waiting)
+    assert not any(none.values())
+    assert calls["go_on"] > calls["go_back"] > 0
+    assert [r.pages_copied + r.pages_cached for r in ahead.history] == \
+        [r.pages_copied + r.pages_cached for r in waiting.history]
+    assert sum(r.pages_copied for r in ahead.history) == sum(r.pages_copied for r in waiting.history) > 0
+    assert ahead.moved.pages_copied > waiting.moved.pages_copied  # for supersteps that were undone
