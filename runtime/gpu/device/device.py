@@ -17,6 +17,8 @@ from vlang.runtime.gpu.device.shelf import Shelf
 
 __all__ = ["Buffer", "Device", "DeviceInfo", "Event", "Kernel", "Stream"]
 
+_CLUSTERS = 90  # the first architecture with clusters of blocks
+
 
 @dataclass(frozen=True)
 class DeviceInfo:
@@ -39,6 +41,11 @@ class DeviceInfo:
     memory: int
     unified: bool
     identity: str = ""
+
+    @property
+    def clusters(self) -> bool:
+        """Whether a kernel may be launched with clusters of blocks."""
+        return int(self.architecture.removeprefix("sm_")) >= _CLUSTERS
 
 
 class Buffer(Protocol):

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from vlang.runtime.gpu.kernels.sparse_layout import SPARSE_BOUNDS, SPARSE_PREPARATIONS, SPARSE_SIGNATURES
+from vlang.runtime.gpu.kernels.sparse_layout import CLUSTERED, SPARSE_BOUNDS, SPARSE_PREPARATIONS, SPARSE_SIGNATURES
 from vlang.runtime.plan.gpu_stage import GpuStage
 from vlang.runtime.plan.plan import THREADS
 
@@ -146,7 +146,10 @@ def entry(template: str, struct: str = "", *constants: int) -> tuple[str, str]:
         bound += f", STREAM_BLOCKS<{struct}>"
     elif template == "pull_woven":
         bound += f", WOVEN_BLOCKS<{struct}>"
-    head = f'extern "C" __global__ void __launch_bounds__({bound}) {name}({", ".join(parameters)})'
+    elif template in CLUSTERED:
+        bound += ", 1"  # a cluster needs one block per multiprocessor; for more, the compiler would spill registers
+    clustered = " CLUSTERED" if template in CLUSTERED else ""
+    head = f'extern "C" __global__ void __launch_bounds__({bound}){clustered} {name}({", ".join(parameters)})'
     return name, f"{head} {{ {called}({arguments}); }}\n"
 
 

@@ -12,15 +12,18 @@ from collections.abc import Mapping
 from vlang.runtime.plan.plan import ROW_WORDS
 
 __all__ = [
-    "CHUNK", "CONTROL", "COUNTS", "ENDED_EMPTY", "ENDED_LARGE", "ENDED_LIMIT", "FROM_NOTIFY", "FROM_START", "INSIDE",
-    "LISTS", "MARK_WORDS", "MODES", "NEVER", "RULES", "SPARSE_BOUNDS", "SPARSE_PREPARATIONS", "SPARSE_SIGNATURES",
-    "TABLE", "WALKING", "STATION", "TOUR", "WITHOUT_EDGES", "desk_bytes", "traverse_bytes",
+    "CHUNK", "CLUSTER", "CLUSTERED", "CLUSTER_THREADS", "CONTROL", "COUNTS", "ENDED_EMPTY", "ENDED_FEW", "ENDED_LARGE",
+    "ENDED_LIMIT", "FROM_NOTIFY", "FROM_START", "INSIDE", "LISTS", "MARK_WORDS", "MODES", "NEVER", "RULES",
+    "SPARSE_BOUNDS", "SPARSE_PREPARATIONS", "SPARSE_SIGNATURES", "STATION", "TABLE", "TOUR", "WALKING", "WITHOUT_EDGES",
+    "desk_bytes", "traverse_bytes",
 ]
 
 MARK_WORDS = 5  # for each page: ranges of edges, edges, heavy ranges, lines of memory, the transfer chosen
 CHUNK = 512  # maximum number of edges that one entry of a queue covers
 FROM_START, FROM_NOTIFY = 0, 1
-ENDED_EMPTY, ENDED_LIMIT, ENDED_LARGE = 1, 2, 3
+ENDED_EMPTY, ENDED_LIMIT, ENDED_LARGE, ENDED_FEW = 1, 2, 3, 4
+CLUSTER = 8  # blocks of a cluster
+CLUSTER_THREADS = 512  # threads of such a block, which are enough for the entries that it has
 RULES = {"cost": 0, "beamer": 1, "push": 2, "pull": 3}
 MODES = ("push", "early-exit pull")
 WALKING = 1024  # threads per block in a launch of many supersteps
@@ -31,6 +34,7 @@ _FRAME, _TABLE = "u64* frame", "const Table* where"
 
 SPARSE_SIGNATURES: Mapping[str, tuple[str, ...]] = {
     "traverse": (_FRAME, _TABLE, "u64 most"),  # constants: whether by priority
+    "traverse_few": (_FRAME, _TABLE, "u64 most"),  # for one cluster
     "begin_frontier": (_FRAME, _TABLE),  # constants: FROM_..., whether by priority
     "begin_bits": (_FRAME, _TABLE),  # constant: FROM_...
     "open_cells": (_FRAME, "u64 vertices"),
@@ -78,8 +82,11 @@ SPARSE_PREPARATIONS: Mapping[str, tuple[str, ...]] = {
 }
 """The parameters of each kernel that is not a template."""
 
-SPARSE_BOUNDS: Mapping[str, int] = {"traverse": WALKING}
+SPARSE_BOUNDS: Mapping[str, int] = {"traverse": WALKING, "traverse_few": CLUSTER_THREADS}
 """The maximum number of threads per block of the kernels for which it is not THREADS."""
+
+CLUSTERED = ("traverse_few",)
+"""The kernels that are launched with one cluster of blocks."""
 
 COUNTS = ("entries", "active", "edges", "changed", "looked", "taken", "touched")
 
@@ -93,8 +100,8 @@ CONTROL = (
 TABLE = (
     "vertices", "low", "high", "rows", "pages", "offsets", "edges", "pull_rows", "pull_pages", "pull_offsets",
     "segments", "segment_count", "queues[0]", "queues[1]", "bits[0]", "bits[1]", "touched", "touched_bits", "far[0]",
-    "far[1]", "far_bits", "control", "records", "solo", "solo_edges", "held", "leave", "rule", "push_cost", "pull_cost",
-    "scan_cost", "starts", "marks",
+    "far[1]", "far_bits", "control", "records", "solo", "solo_edges", "held", "few", "few_edges", "leave", "rule",
+    "push_cost", "pull_cost", "scan_cost", "starts", "marks",
 )
 
 STATION = (

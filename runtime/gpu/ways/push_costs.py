@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from vlang.runtime.gpu.device.device import DeviceInfo
+from vlang.runtime.gpu.kernels.sparse_layout import CLUSTER, CLUSTER_THREADS, WALKING, traverse_bytes
 from vlang.runtime.gpu.passes.rates import REFERENCE, Rates
+from vlang.runtime.plan.plan import StageSpec
 
-__all__ = ["ON_H200", "Costs"]
+__all__ = ["ON_H200", "Costs", "few_bytes", "keeps_queues", "kept_entries"]
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,7 @@ class Costs:
         rule: "cost", "beamer" (Beamer, Asanovic, Patterson, SC'12: alpha 14, beta 24), "push" or "pull".
         solo: the maximum number of queue entries that one block processes alone with queues in global memory.
         held: the maximum number of queue entries that one block processes alone with queues in shared memory.
+        few: the maximum number of queue entries that one cluster of blocks processes.
     """
 
     push: int = 12_000
@@ -30,6 +34,7 @@ class Costs:
     rule: str = "cost"
     solo: int = 512  # with more entries, one block takes longer than barriers of the whole grid
     held: int = 512  # with more entries, one multiprocessor takes longer than the whole grid
+    few: int = 4096  # for each block of the cluster about as many as `held`
 
     def on(self, rates: Rates) -> Costs:
         """Return the costs on a device with these rates.
@@ -41,7 +46,7 @@ class Costs:
         stream, barrier = rates.stream / REFERENCE.stream, rates.barrier / REFERENCE.barrier
         return Costs(_scaled(self.push, pushed), _scaled(self.pull, gather), _scaled(self.scan, stream),
                      _scaled(self.full, gather), self.rule, _scaled(self.solo, barrier),
-                     self.held)
+                     self.held, self.few)
 
 
 def _scaled(cost: int, factor: float) -> int:
@@ -49,3 +54,23 @@ def _scaled(cost: int, factor: float) -> int:
 
 
 ON_H200 = Costs()
+
+
+def few_bytes(few: int) -> int:
+    """Return the bytes of shared memory of a block of `traverse_few`, which has room for twice its part of entries."""
+    return traverse_bytes(CLUSTER_THREADS, 2 * few // CLUSTER)
+
+
+def keeps_queues(stage: StageSpec, priority: int) -> bool:
+    """Return whether a block, or a cluster, can run supersteps of a pass with its queue in shared memory."""
+    return stage.gpu is not None and stage.gpu.push == "direct" and not priority and "messages" not in stage.kernels
+
+
+def kept_entries(costs: Costs, info: DeviceInfo, single: bool) -> tuple[int, int]:
+    """Return how many queue entries a cluster keeps in shared memory, and how many one block; one of them is 0.
+
+    A cluster processes edges in a `single` page only.
+    """
+    if single and costs.few and info.clusters and few_bytes(costs.few) <= info.shared:
+        return costs.few, 0
+    return 0, costs.held if traverse_bytes(WALKING, costs.held) <= info.shared else 0

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from vlang.options import Options
 from vlang.runtime.engine.machine import Done, Loop, Start, Stats
 from vlang.runtime.gpu.kernels.sparse_layout import (
+    CLUSTER,
+    CLUSTER_THREADS,
+    ENDED_FEW,
     ENDED_LARGE,
     FROM_NOTIFY,
     FROM_START,
@@ -29,7 +32,7 @@ from vlang.runtime.gpu.topology.footprint import Use
 from vlang.runtime.gpu.topology.sides import Side
 from vlang.runtime.gpu.ways.counted_loop import CountedLoop
 from vlang.runtime.gpu.ways.paged import PagedPush, chosen_kernels, in_place, paged_kernels
-from vlang.runtime.gpu.ways.push_costs import ON_H200, Costs
+from vlang.runtime.gpu.ways.push_costs import ON_H200, Costs, few_bytes, keeps_queues, kept_entries
 from vlang.runtime.gpu.ways.way import Key, pushed_use
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import THREADS, LoopSpec, StageSpec
@@ -102,6 +105,8 @@ class PushWay:
         (stage,) = loop.stages
         reading = machine.passes.reading(OPPOSITE[stage.domain or "in"])
         yield from pushing_kernels(stage, reading)
+        if reading == "rows" and keeps_queues(stage, by_priority(stage)) and machine.device.info.clusters:
+            yield "traverse_few", stage.gpu.struct if stage.gpu else "", ()
         if reading != "rows":
             yield from chosen_kernels(stage, 0 if reading == "pages" else by_priority(stage), machine.options)
 
@@ -227,7 +232,8 @@ class PushLoop(CountedLoop):
         self._control = Control(machine.device, self._arena["control"], _ROWS)
         returns = full and stage.notify is not None and not self._priority and not self._uniform
         self._full_from = sent.edges * costs.full // costs.push + 1 if returns else NEVER  # edges of a frontier
-        self._held = self._holds(costs)
+        self._few, self._held = kept_entries(costs, machine.device.info, sent.pages == 1) \
+            if keeps_queues(stage, self._priority) else (0, 0)
         self._leave = min(self._full_from, NEVER if self._uniform else sent.leave)
         self._words = table_words(self._table(sent, pull))
         self._paged = PagedPush(machine, stage, self._out_kind,
@@ -256,16 +262,9 @@ class PushLoop(CountedLoop):
         words |= {name: arena[name] for name in TABLE if arena[name]}
         solo, edges = (self._held, _HELD_EDGES) if self._held else (costs.solo, _EDGES)
         return words | {"records": self._control.records, "solo": solo, "solo_edges": edges * solo,
-                        "held": self._held, "leave": self._leave,
-                        "rule": RULES[costs.rule], "push_cost": costs.push, "pull_cost": costs.pull,
-                        "scan_cost": costs.scan}
-
-    def _holds(self, costs: Costs) -> int:
-        """Return the number of queue entries that one block keeps in shared memory; 0 if the kernel or the device
-        cannot.
-        """
-        able = self._gpu.push == "direct" and not self._priority and "messages" not in self._stage.kernels
-        return costs.held if able and traverse_bytes(WALKING, costs.held) <= self._machine.device.info.shared else 0
+                        "held": self._held, "few": self._few, "few_edges": _HELD_EDGES * self._few,
+                        "leave": self._leave, "rule": RULES[costs.rule], "push_cost": costs.push,
+                        "pull_cost": costs.pull, "scan_cost": costs.scan}
 
     def advance(self, room: int | None) -> Sequence[Done]:
         """Run supersteps until no vertex is active, until `room` supersteps have run, or until the limit of one launch
@@ -339,12 +338,17 @@ class PushLoop(CountedLoop):
 
     def _walk(self, most: int) -> list[Done]:
         machine, struct, self._paged.marks = self._machine, self._gpu.struct, None
-        if self._met:
-            self._control.clear("arrived", "arrived")
-        self._met = True
-        blocks = max(1, machine.resident("traverse", struct, (self._priority,), WALKING, self._shared))
-        machine.launch("traverse", struct, (self._priority,), blocks, (machine.frame, self._arena["table"], most),
-                       shared=self._shared, threads=WALKING, cooperative=True)
+        arguments = machine.frame, self._arena["table"], most
+        if self._control["reason"] == ENDED_FEW:
+            machine.launch("traverse_few", struct, (), CLUSTER, arguments, shared=few_bytes(self._few),
+                           threads=CLUSTER_THREADS)
+        else:
+            if self._met:
+                self._control.clear("arrived", "arrived")
+            self._met = True
+            blocks = max(1, machine.resident("traverse", struct, (self._priority,), WALKING, self._shared))
+            machine.launch("traverse", struct, (self._priority,), blocks, arguments, shared=self._shared,
+                           threads=WALKING, cooperative=True)
         rows = self._ended()
         self._large = self._control["reason"] == ENDED_LARGE
         for kind, pushed in ((self._out_kind, True), (self._kind, False)):

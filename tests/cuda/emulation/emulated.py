@@ -85,11 +85,13 @@ class EmulatedKernel:
 
     Attributes:
         bound: the maximum number of threads per block.
+        clustered: whether the blocks are a cluster, and so run at the same time.
     """
 
     name: str
     library: Library
     bound: int
+    clustered: bool = False
 
 
 class EmulatedGpu:
@@ -435,7 +437,8 @@ class EmulatedDevice:
         library = self._libraries.get(text)
         if library is None or not entries.keys() <= library.programs.keys():
             library = compile_text(text, entries, self._flags)
-        return {name: EmulatedKernel(name, library, _bound(entries[name])) for name in entries}
+        return {name: EmulatedKernel(name, library, _bound(entries[name]), "CLUSTERED" in entries[name])
+                for name in entries}
 
     def launch(
         self, kernel: Kernel, blocks: int, threads: int, args: Sequence[int], shared: int = 0,
@@ -451,7 +454,8 @@ class EmulatedDevice:
         assert len(args) == words, f"{kernel.name} takes {words} arguments, not {len(args)}"
         if blocks:
             self.launches[kernel.name] = self.launches.get(kernel.name, 0) + 1
-            self._queue(stream, Operation(lambda: self._run(kernel, blocks, threads, args, shared, cooperative)))
+            together = cooperative or kernel.clustered
+            self._queue(stream, Operation(lambda: self._run(kernel, blocks, threads, args, shared, together)))
 
     def _run(
         self, kernel: EmulatedKernel, blocks: int, threads: int, args: Sequence[int], shared: int, cooperative: bool,

@@ -231,6 +231,7 @@ extern "C" int emulated_run(const char* name, void (*body)(const u64*), const u6
   now.failed = false;
   now.random = now.launch.seed;
   now.rounds = 0;
+  now.met = 0;
   message[0] = 0;
   blockDim.x = (unsigned)now.launch.threads;
   gridDim.x = (unsigned)now.launch.blocks;

@@ -12,6 +12,7 @@
 #define __forceinline__ inline
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
+#define __cluster_dims__(...)
 #define __align__(n) __attribute__((aligned(n)))
 
 // -- indices ----------------------------------------------------------------------------------------------------------
@@ -25,6 +26,8 @@ constexpr int warpSize = 32;
 
 extern "C" {
 unsigned char* emulated_shared();  // the dynamic shared memory of the running block
+unsigned char* emulated_peer(unsigned block);  // the dynamic shared memory of a block of the cluster, which is the grid
+unsigned long long* emulated_met();            // the number of blocks that have arrived at barriers of the cluster
 void emulated_yield();             // a lane that polls lets the others run
 void emulated_atomic();            // before every atomic operation: the scheduler may run others
 void emulated_fence();
@@ -189,6 +192,23 @@ EMULATED_EXCHANGE(unsigned short)
 #undef EMULATED_ATOMIC
 #undef EMULATED_UPDATE
 #undef EMULATED_EXCHANGE
+
+// -- clusters ---------------------------------------------------------------------------------------------------------
+
+inline void* __cluster_map_shared_rank(const void* place, unsigned block) {
+  return emulated_peer(block) + ((const unsigned char*)place - emulated_shared());
+}
+inline void __cluster_barrier_arrive() {}
+inline void __cluster_barrier_wait(int line = __builtin_LINE()) {
+  __syncthreads(line);
+  if (threadIdx.x == 0) {
+    emulated_fence();
+    const unsigned long long due = (atomicAdd(emulated_met(), 1ull) / gridDim.x + 1) * gridDim.x;
+    while (*(volatile unsigned long long*)emulated_met() < due) emulated_yield();
+    emulated_fence();
+  }
+  __syncthreads(line);
+}
 
 // -- words ------------------------------------------------------------------------------------------------------------
 

@@ -70,6 +70,7 @@ static struct {
   Lane* lane;  // the running lane
   u64 random, started, finished, fence;
   unsigned rounds;  // rounds of polling since the last progress
+  u64 met;  // blocks that have arrived at barriers of the cluster
   std::vector<Block*> alive;
   std::vector<Fiber> fibers, used_fibers;
   std::vector<Block*> blocks;

@@ -5,6 +5,15 @@
 
 extern "C" unsigned char* emulated_shared() { return now.lane->block->shared; }
 
+extern "C" unsigned char* emulated_peer(unsigned number) {
+  for (Block* block : now.alive) {
+    if (block->number == number) return block->shared;
+  }
+  return nullptr;  // the block has ended
+}
+
+extern "C" unsigned long long* emulated_met() { return &now.met; }
+
 extern "C" void emulated_yield() { poll(now.lane); }
 
 extern "C" void emulated_atomic() {

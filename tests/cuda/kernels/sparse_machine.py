@@ -40,7 +40,8 @@ _SLOTS = {"field:x": 8, "next:x": 9, "work:notify.s": 10, "work:sent": 11, "work
 _STATS, _WORDS = 32, 40
 
 KERNELS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
-    ("traverse", "bfs", (0,)), ("begin_frontier", "bfs", (0, 0)),
+    ("traverse", "bfs", (0,)), ("begin_frontier", "bfs", (0, 0)), ("traverse_few", "bfs", ()),
+    ("traverse_few", "sssp", ()),
     ("traverse", "least", (0,)), ("begin_frontier", "least", (0, 0)), ("begin_frontier", "least", (1, 0)),
     ("traverse", "sssp", (0,)), ("begin_frontier", "sssp", (0, 0)), ("begin_frontier", "sssp", (1, 0)),
     ("traverse", "sssp", (1,)), ("begin_frontier", "sssp", (0, 1)),

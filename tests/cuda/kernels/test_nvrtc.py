@@ -54,7 +54,7 @@ SPECIFIED = sorted({path.stem for path in DESIGN.glob("*.vp")} - set(STDLIB))
 USUAL = ("bfs", "components", "katz", "kcore_members", "pagerank", "spmv", "sssp", "sssp_tree")
 SEED, CORPUS = 20261121, 24 if EXHAUSTIVE else 8
 # Kernels over queues, in which ptxas spills a few registers, but no array:
-WALKS = ("traverse", "relay", "push_slice", "push_part", "push_marked", "push_found")
+WALKS = ("traverse", "traverse_few", "relay", "push_slice", "push_part", "push_marked", "push_found")
 CHOSEN = Options(page_order="values", loaded="twice")
 _IN_VAIN = 186  # warning: a comparison has a constant result, which a program may contain
 _SPILLED = 32  # bytes: the compiler spills a few registers to run more warps; an array would be larger
@@ -96,6 +96,8 @@ def sparse_kernels_of(stage: StageSpec) -> Iterator[Kernel]:
             yield from (kernel for kernel in pushing_kernels(stage, reading) if kernel[1])
         yield from (kernel for priority in {0, by_priority(stage)} for kernel in chosen_kernels(stage, priority, CHOSEN)
                     if kernel[1])
+        if stage.gpu.push == "direct" and "messages" not in stage.kernels:
+            yield "traverse_few", stage.gpu.struct, ()
         if stage.gpu.push == "direct":
             yield from (kernel for kernel in bitmap_kernels(stage) if kernel[1])
         if by_priority(stage):

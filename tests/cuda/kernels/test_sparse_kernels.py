@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -160,12 +161,16 @@ def test_breadth_first_on_awkward_graphs(device: EmulatedDevice, graph: str, rul
 
 
 @pytest.mark.parametrize("struct", ["bfs", "sssp"])
-def test_one_block_keeps_small_frontiers(device: EmulatedDevice, struct: str) -> None:
-    """A block that keeps its frontier in shared memory runs the supersteps of queues in global memory.
+def test_shared_memory_keeps_small_frontiers(
+    device: EmulatedDevice, struct: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A block, or a cluster of blocks, that keeps its frontier in shared memory runs the supersteps of queues in global
+    memory.
 
     The graph has a path, then rows that are short, long, and longer than an entry of a queue, and then more vertices
-    than the block keeps.
+    than the blocks keep.
     """
+    monkeypatch.setattr(pushing, "CLUSTER_THREADS", 64)
     widths = [1] * 12 + [3, 40, 5, 1, 1, 700, 2, 1, 1]
     starts = np.cumsum([0, *widths])
     pairs = [(u, v) for at in range(len(widths) - 1) for u in range(starts[at], starts[at + 1])
@@ -176,14 +181,16 @@ def test_one_block_keeps_small_frontiers(device: EmulatedDevice, struct: str) ->
     start = depths(n, 0) if struct == "bfs" else distances(n, 0)
     stage = stage_of(struct, early="frontier" if struct == "bfs" else "")
     found = []
-    for held in (0, 32, 300):
-        machine = machine_of(device, arcs, start, pages=1 + held % 3)
-        loop = PushLoop(machine, stage, Costs(rule="push", solo=held or 300, held=held), full=False)
+    for held, few in ((0, 0), (32, 0), (300, 0), (0, 24), (0, 800)):
+        device.info = replace(device.info, architecture="sm_90" if few else "sm_80")
+        machine = machine_of(device, arcs, start, pages=1 if few else 1 + held % 3)
+        loop = PushLoop(machine, stage, Costs(rule="push", solo=held or 300, held=held, few=few), full=False)
         found.append(run(loop, 20))
+        assert (f"traverse_few_{struct}" in device.launches) == (few > 0)
         expected = relax(arcs, start, np.ones(len(tails), np.int32) if struct == "bfs" else arcs.weights)[0]
         assert np.array_equal(machine.field(), expected)
         loop.close()
-    assert found[0] == found[1] == found[2]
+    assert all(rows == found[0] for rows in found)
 
 
 @pytest.mark.parametrize(("solo", "held"), [(0, 0), (16, 0), (1000, 0), (0, 16), (0, 1000)])

@@ -19,8 +19,8 @@ _FOLDER = Path(__file__).resolve().parent / "skeletons"
 SKELETONS = (
     "prelude", "words", "operators", "saturating", "common", "atomics", "vertices", "state", "topology", "pull",
     "shards", "together", "listed", "frontier", "push", "early", "priority", "alone", "persistent", "traverse",
-    "notify", "engines", "paged", "loaded", "bitmaps", "scratch", "groups", "holistic", "relay", "connect", "mirrors",
-    "boundary",
+    "cluster", "notify", "engines", "paged", "loaded", "bitmaps", "scratch", "groups", "holistic", "relay", "connect",
+    "mirrors", "boundary",
 )
 """The skeleton files in the order of the text; the constants of runtime/plan/plan.py follow after the first file."""
 

@@ -73,6 +73,8 @@ struct Table {
   u64 solo;           // the number of entries that one block processes alone
   u64 solo_edges;     // the number of edges of such entries
   u64 held;           // the number of entries of a queue in shared memory, or 0
+  u64 few;            // the number of entries that a cluster processes, or 0; then the number of edges of such entries
+  u64 few_edges;
   u64 leave;          // the number of edges at which a frontier is returned to the host
   u64 rule;           // the rule for early exit: RULE_...
   u64 push_cost;      // the cost per edge pushed; then per edge read and per vertex tested, in the same unit
@@ -84,7 +86,7 @@ struct Table {
 
 enum : u64 { RULE_COST, RULE_BEAMER, RULE_PUSH, RULE_PULL };
 enum : u64 { MODE_PUSH, MODE_EARLY };
-enum : u64 { ENDED_EMPTY = 1, ENDED_LIMIT, ENDED_LARGE };
+enum : u64 { ENDED_EMPTY = 1, ENDED_LIMIT, ENDED_LARGE, ENDED_FEW };
 enum : int { FROM_START, FROM_NOTIFY };
 enum : int { MARKED, QUEUED, COUNTED };
 

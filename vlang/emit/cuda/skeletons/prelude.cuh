@@ -43,6 +43,28 @@ template <class T> __device__ __forceinline__ T glance(const T* place) { return 
 [[maybe_unused]] constexpr u32 MOST_THREADS = __CUDA_ARCH__ == 750 ? 1024 : 1536;  // of a multiprocessor, at least
 #endif
 
+// -- clusters ---------------------------------------------------------------------------------------------------------
+
+// A cluster has so many blocks, which run at the same time, and of which each can access the shared memory of the others.
+constexpr u32 CLUSTER = 8;
+#if defined(VLANG_EMULATION) || __CUDA_ARCH__ >= 900
+#define CLUSTERED __cluster_dims__(CLUSTER, 1, 1)
+// The barrier of a cluster. Later accesses of its threads follow earlier ones, to shared and to global memory.
+__device__ __forceinline__ void meet_cluster() {
+  __syncwarp();
+  __cluster_barrier_arrive();
+  __cluster_barrier_wait();
+}
+// The address, in the shared memory of another block, of what is at `place` in the shared memory of this block.
+template <class T> __device__ __forceinline__ T* peer(T* place, u32 block) {
+  return reinterpret_cast<T*>(__cluster_map_shared_rank(place, block));
+}
+#else
+#define CLUSTERED
+__device__ __forceinline__ void meet_cluster() { __trap(); }
+template <class T> __device__ __forceinline__ T* peer(T* place, u32) { return place; }
+#endif
+
 constexpr unsigned WARP = 0xFFFFFFFFu;  // the mask of all lanes
 
 // The address in a slot. The compiler learns that it is in global memory, which avoids generic loads.

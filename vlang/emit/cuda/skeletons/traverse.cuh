@@ -6,6 +6,9 @@ __device__ __forceinline__ Counts* counts_of(Control* control, const Board& boar
   return board.course->alone ? board.counts : control->counts;
 }
 
+// After so many supersteps, a launch ends if a cluster can continue. A short search is not worth another launch.
+[[maybe_unused]] constexpr u32 FEW_STEPS = 8;
+
 // Decides what the blocks do next. Runs on thread 0 of each block, after the frontier is complete.
 template <class S, int PRIORITY>
 __device__ __forceinline__ void judge(const Table& table, const Board& board, u64 most) {
@@ -27,6 +30,10 @@ __device__ __forceinline__ void judge(const Table& table, const Board& board, u6
   bool pull = false;
   if constexpr (S::FRONTIER && S::PUSH == 1) {
     pull = !course.reason && should_pull(table, course, seen);
+  }
+  if (!course.reason && !pull && course.done >= FEW_STEPS && seen.entries && 2 * seen.entries <= table.few &&
+      2 * seen.edges <= table.few_edges) {
+    course.reason = ENDED_FEW;
   }
   const u32 half = course.alone ? 0 : 1;
   const bool small = !course.reason && !pull && seen.entries <= table.solo >> half &&
@@ -107,10 +114,10 @@ __device__ __forceinline__ void part(Control* control, const Board& board, Meeti
   }
 }
 
-// The most edges of a frontier with which block 0 goes on without a decision: it stays alone, pushes, and does not
-// return to the host.
-template <class S> __device__ __forceinline__ u64 undecided_edges(const Table& table) {
-  u64 edges = table.solo_edges < table.leave ? table.solo_edges : table.leave - 1;
+// The most edges of a frontier, at most `most`, with which block 0 goes on without a decision: it stays alone, pushes,
+// and does not return to the host.
+template <class S> __device__ __forceinline__ u64 undecided_edges(const Table& table, u64 most) {
+  u64 edges = most < table.leave ? most : table.leave - 1;
   if constexpr (S::FRONTIER) {
     const u64 vertices = table.high - table.low;
     const u64 cheap = table.rule == RULE_PUSH   ? edges
@@ -137,7 +144,7 @@ template <class S> __device__ __noinline__ void hold(const u64* frame, u64 most)
   const HeldQueues queues{board.held, reinterpret_cast<u32*>(board.held + 2 * held), held, board.held_counts};
   const AloneRun run =
       run_alone<S>(table, env, queues, board.sums, table.records + 4 * done, course.step, course.seen.entries,
-                   course.seen.edges, most - done, undecided_edges<S>(table));
+                   course.seen.edges, most - done, undecided_edges<S>(table, table.solo_edges));
   if (threadIdx.x == blockDim.x - 1) {
     course.step += run.steps;
     course.done += run.steps;
