@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from vlang.api.arguments.bind import bind_fields, bind_parameters, kept_parameters
 from vlang.api.arguments.named import name_run
 from vlang.api.calls import Call
-from vlang.api.running.edge_states import refuse
+from vlang.api.running.edge_states import with_edges
 from vlang.errors import BindError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def bound_call(program: Program, graph: Graph, options: Options, arguments: dict
 
     Raises BindError.
     """
-    refuse(program, options, graph)
+    graph = with_edges(program, options, graph)
     precision = options.precision or program.precision
     stages = program.stages(precision)
     arguments = kept_parameters(stages.program, arguments)

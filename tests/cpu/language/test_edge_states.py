@@ -140,12 +140,25 @@ def test_other_machines_refuse_edge_states(options: dict[str, Any], why: str) ->
         f"directed, line 3: `far` is an edge state, which is kept in the memory of one CPU or one GPU; {why}"
 
 
-def test_page_files_and_changes_refuse_edge_states(tmp_path: Any) -> None:
-    graph = vlang.Graph.from_edges([0, 1], [1, 2])
-    graph.save(tmp_path / "a.vg")
-    with pytest.raises(BindError, match=r"line 3: `far` is an edge state.* is a page file"):
-        PROGRAMS["directed"](vlang.Graph.open(tmp_path / "a.vg"))
-    result = PROGRAMS["directed"](graph)
+@pytest.mark.parametrize("layout", ["ids", "degree"])
+def test_page_files_are_read_into_memory(tmp_path: Any, layout: str) -> None:
+    """The run is the same as on the graph that was saved; a budget that is too small for the edges is an error."""
+    program, path = PROGRAMS["symmetric"], tmp_path / "a.vg"
+    graph = vlang.Graph.read("kron:9", weights="1..64", symmetrize=True, self_loops="drop", parallel="drop")
+    graph.save(path, layout=layout)
+    expected, opened = program(graph, rounds=3), vlang.Graph.open(path)
+    for source in (opened, opened, vlang.Graph.read(path)):
+        result = program(source, rounds=3)
+        for name in expected.fields:
+            assert result[name].tobytes() == expected[name].tobytes()
+        for state in expected.edge_states:
+            assert result.edge_states[state].tobytes() == expected.edge_states[state].tobytes()
+    with pytest.raises((BindError, vlang.OutOfMemory), match="--memory"):
+        program(vlang.Graph.open(path), rounds=3, options={"memory": "100K"})
+
+
+def test_changes_refuse_edge_states() -> None:
+    result = PROGRAMS["directed"](vlang.Graph.from_edges([0, 1], [1, 2]))
     with pytest.raises(vlang.ResumeError):
         PROGRAMS["directed"].resume(result, added=[(2, 3)])
 

@@ -1,16 +1,18 @@
-"""Refuses runs that would keep edge states elsewhere than in the memory of one CPU or one GPU."""
+"""Edge states are kept in the memory of one CPU or one GPU: refuses other runs, and reads page files into memory."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from vlang.api.running.columns import columns_of
 from vlang.errors import BindError, GraphError
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.visible import expressions, statements
 from vlang.options import ALL_GPUS, device_names
 from vlang.runtime.cluster.transports.transport import here
 from vlang.runtime.graph.topology.opposites import OneWay
+from vlang.runtime.storage.available import memory_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,29 +20,50 @@ if TYPE_CHECKING:
     from vlang.api.program import Program
     from vlang.options import Options
     from vlang.runtime.graph.graph import Graph
+    from vlang.runtime.plan.plan import Plan
 
-__all__ = ["refuse", "with_opposites"]
+__all__ = ["refuse", "with_edges", "with_opposites"]
 
 
-def refuse(program: Program, options: Options, graph: Graph | None = None) -> None:
-    """Raise BindError if a program has an edge state that a run cannot keep.
+def refuse(program: Program, options: Options) -> None:
+    """Raise BindError if a program has an edge state that a run with these options cannot keep."""
+    if program.stages().program.states:
+        why = _elsewhere(options)
+        if why:
+            raise _not_kept(program, why)
 
-    Args:
-        program: the program.
-        options: the options of the run.
-        graph: the graph; None before it is read.
+
+def with_edges(program: Program, options: Options, graph: Graph) -> Graph:
+    """The graph on which a program runs. A program with edge states needs all edges in memory, in the order of the ids:
+    it gets the edges of a page file in this form. Other programs get the graph as it is.
+
+    Raises BindError or OutOfMemory if the budget is too small for the edges.
     """
-    states = program.stages().program.states
-    if not states:
-        return
-    why = _elsewhere(options)
-    if not why and graph is not None and (graph.stored is not None or graph.order is not None):
-        why = f"{graph.name} is a page file, from which only edge fields are read: read the edges into memory with " \
-              "Graph.read, from a text, Parquet or .npz file"
-    if why:
-        name = program.stages().program.names[states[0].name]
-        raise BindError(f"{program.name}, line {states[0].span.line}: `{name}` is an edge state, which is kept in the "
-                        f"memory of one CPU or one GPU; {why}")
+    if not program.stages().program.states:
+        return graph
+    refuse(program, options)
+    if graph.stored is not None:
+        from vlang.api.running.on_disk import placed  # start-up
+
+        def plan_for(target: str) -> Plan:
+            columns = columns_of(program.stages().program, graph)
+            return program.plan(columns, target=target, without=options.without)
+
+        found = placed(program, plan_for, graph, options)
+        if found is not None and found.streams:
+            raise _not_kept(program, f"the edges of {graph.name} do not fit beside it: with "
+                            f"{memory_option(found.needed)} or more they are read into memory")
+    before = graph.in_memory
+    plain = graph.loaded().plain()
+    if before is graph and plain is not graph.in_memory:
+        graph.unload()  # else its edges would be in memory twice during the run
+    return plain
+
+
+def _not_kept(program: Program, why: str) -> BindError:
+    form = program.stages().program
+    return BindError(f"{program.name}, line {form.states[0].span.line}: `{form.names[form.states[0].name]}` is an edge "
+                     f"state, which is kept in the memory of one CPU or one GPU; {why}")
 
 
 def _elsewhere(options: Options) -> str:
