@@ -23,7 +23,12 @@ RIGHT = sorted(FOLDER.glob("right/*.vp"))
 WRONG = sorted(set(FOLDER.glob("*/*.vp")) - set(RIGHT))
 LIBRARY = Path(__file__).parents[2] / "stdlib"
 NOW_RIGHT = {"python-not_in"}  # the language has the construct since the text was written
-OPEN = {"graphit-vertices_apply"}  # calls a function that the text does not declare
+OPEN = {  # the first message that is left, and why no text can be proposed
+    "graphit-vertices_apply": "unknown function `",  # a function that the text does not declare
+    "algorithms-bfs_levels": "unknown name `visited`",  # a value that the text does not compute
+    "algorithms-dominating_set": "`u` is a vertex; `-` needs a number",  # the order of tuples is turned around
+    "algorithms-gcn_layer": "`@` multiplies a matrix by a vector",  # the caller must pass the transpose
+}
 LEAVE = ("leave this line out", "leave these lines out")
 
 
@@ -73,13 +78,13 @@ def test_what_is_proposed_compiles(path: Path) -> None:
     first, edit = next(((p, e) for p in errors_of(text) if (e := edit_of(text, p)) is not None), (None, None))
     if first is not None and edit is not None:
         changed = text[: edit.start] + edit.text + text[edit.end :]
-        assert (first.code, first.title) not in [(p.code, p.title) for p in errors_of(changed)], changed
+        same = [[(p.code, p.title) for p in errors_of(one)].count((first.code, first.title)) for one in (text, changed)]
+        assert same[1] < same[0], changed
     for _ in range(TRIES):
         text = followed(text)
     left = errors_of(text)
     if name(path) in OPEN:
-        assert len(left) == 1
-        assert "unknown function" in left[0].title
+        assert left[0].title.startswith(OPEN[name(path)])
         return
     assert not left, text + report(left, text, "draft.vp")
 
@@ -99,6 +104,6 @@ def test_other_lines_of_a_wrong_program_have_no_messages() -> None:
 
 
 def test_the_collection_is_whole() -> None:
-    assert len(WRONG) == 198
-    assert len(RIGHT) == 10
+    assert len(WRONG) == 236
+    assert len(RIGHT) == 12
     assert {path.with_suffix(".txt") for path in WRONG} == set(FOLDER.glob("*/*.txt"))

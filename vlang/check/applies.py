@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from vlang.check.advice.computed import owner_of
+from vlang.check.advice.proposals import as_field
 from vlang.check.edge_states import at_edges, refused_domain, unreduced, without_edges
 from vlang.check.expressions import Expressions
 from vlang.check.names import SPOKEN, unknown
-from vlang.check.proposals import as_field
 from vlang.check.reduce import over_edges, word_for
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
-from vlang.check.tables.scope import GRAPH, Sight
-from vlang.check.tables.typing import a, as_read, zero
+from vlang.check.tables.scope import GRAPH, VERTEX_LEVEL, Sight
+from vlang.check.tables.typing import a, as_read, spoken, zero
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
-from vlang.types import BOOL, CATEGORY, F32, F64, VERTEX, Tuple, Type, Vector, converts
+from vlang.types import BOOL, CATEGORY, F32, F64, VERTEX, Scalar, Tuple, Type, Vector, converts
 
 __all__ = ["apply"]
 
@@ -102,11 +103,16 @@ def _no_apply(x: Expressions, item: t.Apply, at: Sight) -> None:
     symbol = at.scope.find(name)
     text = rewrite.one_line(x.run.text(item))
     if symbol is None and not item.target.many and item.op == "=":
+        type_ = x.concrete(value.type)
+        declared = isinstance(type_, Scalar) and value.level == VERTEX_LEVEL and \
+            not isinstance(owner_of(x.run, item), (t.Where, t.Sweep))
+        write = f"let {text}" if value.type is not None and value.level == GRAPH else ""
+        if declared and type_ is not None:
+            write = f"vertex {name}: {spoken(type_)}{text.removeprefix(name)}"
         x.run.report(Code.MISSING_APPLY, f"`{name}` is not declared: which kind of value is it?", item.span,
                      "no `apply`, `gather` or `let` here",
-                     help="`apply` writes a vertex field; `let` names one value for the whole graph",
-                     write=f"let {text}"
-                     if value.type is not None and value.level == GRAPH else ())
+                     help="`apply` writes a vertex field; `let` names one value for the whole graph" +
+                     (", and `vertex` one for each vertex:" if declared else ""), write=write or ())
     else:
         _targets(x, item, at, None)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from vlang.check import names
+from vlang.check.advice.proposals import without_domain
 from vlang.check.changes import change, changed, old
 from vlang.check.edge_states import reversed_state, state_between
 from vlang.check.foreign.foreign_calls import foreign_call
@@ -90,9 +91,8 @@ def _unknown(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> None
                    help=f"for a product write `{name} * (...)`" if symbol.type and numeric(symbol.type) else ())
         return
     if name in REDUCTIONS:
-        run.report(Code.UNKNOWN_NAME, f"`{name}` is a reduction: it needs a domain", node.span,
-                   "no `for` here",
-                   help=f"`{name}(u.x for u -> self)` over edges, `{name}(v.x for v in vertices)` over vertices")
+        without_domain(x.run, node, at, Code.UNKNOWN_NAME, f"`{name}` is a reduction: it needs a domain",
+                       "no `for` here")
         return
     declared = {s.name for s in run.root.names.values() if s.kind in ("function", "reduction")}
     close = None if name in _HABITS else nearest(name, declared | (set(FUNCTIONS) - CONVERSIONS) | set(SPECIAL))
@@ -208,11 +208,11 @@ def _total(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type |
     type_ = types_of(args)[0]
     if isinstance(type_, Vector) and numeric(type_):
         return type_.item
-    _no_vector(x, node, type_)
+    _no_vector(x, node, type_, at)
     return None
 
 
-def _no_vector(x: Expressions, node: t.Call, type_: Type) -> None:
+def _no_vector(x: Expressions, node: t.Call, type_: Type, at: Sight) -> None:
     """Report an argument that is not a vector of numbers. The user may mean the reduction with the name of the
     function.
     """
@@ -220,9 +220,9 @@ def _no_vector(x: Expressions, node: t.Call, type_: Type) -> None:
     if name not in REDUCTIONS:
         wrong(x, node, 0, "a vector of numbers", type_)
         return
-    x.run.report(Code.WRONG_TYPE, f"`{name}` folds the components of a vector, or is a reduction with `for`", node.span,
-                 f"this is {a(type_)}",
-                 help=f"`{name}(u.x for u -> self)` over edges, `{name}(v.x for v in vertices)` over vertices")
+    without_domain(x.run, node, at, Code.WRONG_TYPE,
+                   f"`{name}` folds the components of a vector, or is a reduction with `for`",
+                   f"this is {a(type_)}")
 
 
 def _folds(name: str) -> Rule:
@@ -231,7 +231,7 @@ def _folds(name: str) -> Rule:
     def rule(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | None:
         type_ = types_of(args)[0]
         if not (isinstance(type_, Vector) and numeric(type_)):
-            _no_vector(x, node, type_)
+            _no_vector(x, node, type_, at)
             return None
         if name != "mean":
             return x.run.int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vlang.check.advice.proposals import no_vertex
 from vlang.check.tables.checking import Run
 from vlang.check.tables.typing import a, spoken
 from vlang.syntax import tree as t
@@ -27,6 +28,11 @@ def report_incomparable(run: Run, node: t.Compare, left: Type, right: Type) -> N
         help_ = "a bool is not a number"
     elif VERTEX in (left, right):
         help_ = "a vertex is a name, not a quantity"
+        wrong = node.right if left == VERTEX else node.left
+        if no_vertex(wrong, VERTEX) and node.op in ("==", "!="):
+            run.report(Code.WRONG_TYPE, f"`{node.op}` cannot compare {a(left)} with {a(right)}", wrong.span,
+                       f"{spoken(left)} {node.op} {spoken(right)}", help="no vertex is `none`:", write="none")
+            return
     elif CATEGORY in (left, right):
         help_ = "a category is compared with a name in double quotes, or with another category"
     elif left in _TIMES and right in _TIMES:

@@ -7,9 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from vlang.check import names
+from vlang.check.advice.proposals import as_condition, as_type, numeric_field, replaced_operator
 from vlang.check.calls import call
 from vlang.check.comparisons import report_incomparable
-from vlang.check.foreign.foreign_calls import foreign_column, foreign_product
+from vlang.check.foreign.foreign_calls import foreign_column
+from vlang.check.foreign.products import foreign_product
 from vlang.check.reduce import reduction
 from vlang.check.reductions.keyed import edge_key
 from vlang.check.sizes import too_deep
@@ -128,7 +130,12 @@ class Expressions:
                 other = not source_item.weak
             elif source == VERTEX and target_item.numeric:
                 help_, other = "a vertex is a name, not a number", True
-        write, declared = "", declares.type if declares is not None else None
+        said, write, place = as_type(self.run, part, target, declares if part is node else None)
+        if write:
+            self.run.report(Code.WRONG_TYPE, f"{what} needs {a(target)}", part.span, reason, help=said, write=write,
+                            replaces=place)
+            return False
+        declared = declares.type if declares is not None else None
         parts = parts_that_fit(source, target) if isinstance(node, t.Name) else []
         if len(parts) == 1:
             self.run.report(Code.WRONG_TYPE, f"{what} needs {a(target)}", part.span, reason,
@@ -145,7 +152,8 @@ class Expressions:
         """The type and level of an expression that must be a bool. Reports V106 for any other type."""
         value = self.value(node, at)
         if value.type is not None and value.type != BOOL:
-            self.run.report(Code.WRONG_TYPE, f"{what} needs a condition", node.span, f"this is {a(value.type)}")
+            self.run.report(Code.WRONG_TYPE, f"{what} needs a condition", node.span, f"this is {a(value.type)}",
+                            write=as_condition(self.run, node, value.type) or ())
             return replace(value, type=None)
         return value
 
@@ -207,9 +215,11 @@ class Expressions:
         label, help_, write = f"this is {a(type_)}", "", ""
         if type_ == VERTEX:
             label = "a vertex is a name, not a quantity"
-            field = self._numeric_field(at, integral) if isinstance(node, (t.Name, t.Self)) else None
+            field = numeric_field(at, integral) if isinstance(node, (t.Name, t.Self)) else None
             symbol = self.run.symbols.get(node)
-            if field and (symbol is None or symbol.kind in ("neighbour", "member")):
+            if isinstance(whole, t.Unary):
+                help_ = "`min((-x, u) ...)` instead of `max((x, -u) ...)` takes the smallest vertex of the best"
+            elif field and (symbol is None or symbol.kind in ("neighbour", "member")):
                 help_ = "did you mean one of its fields?"
                 named = field if isinstance(node, t.Self) else f"{text}.{field}"
                 write = rewrite.edited(self.run.file.text, whole.span, [(node.span, named)])
@@ -220,18 +230,12 @@ class Expressions:
             label = "a text stands for a category or a time, not for a number"
         elif op == "^" and isinstance(whole, t.Binary) and numeric(type_):
             help_ = "`^` is an operation on bits; a power is written `**`:"
-            sides = (self.run.text(whole.left), self.run.text(whole.right))
-            write = rewrite.one_line(" ** ".join(sides))
+            write = replaced_operator(self.run, whole, "**")
         elif type_ == BOOL:
             help_ = {"|": "for bools write `or`", "&": "for bools write `and`"}.get(op, "write `1 if c else 0`")
         self.run.report(Code.WRONG_TYPE, f"`{text}` is {a(type_)}; `{op}` needs {need}", node.span, label,
                         help=help_ or (), write=write or (), replaces=whole.span if write else None)
         return False
-
-    def _numeric_field(self, at: Sight, integral: bool) -> str | None:
-        fields = [s for s in at.scope.visible() if s.kind == "field" and isinstance(s.type, Scalar)
-                  and (s.type.integral if integral else s.type.numeric)]
-        return min(fields, key=lambda s: s.decl.span.start if s.decl else 0).name if fields else None
 
     def _unary(self, node: t.Unary, at: Sight) -> Value:
         value = self.value(node.value, at)
@@ -249,7 +253,7 @@ class Expressions:
         text = rewrite.short(self.run.text(node))
         self.run.report(Code.WRONG_TYPE, f"`{text}` is {a(type_)}; `{op}` needs a condition", node.span,
                         f"this is {a(type_)}",
-                        write=f"{text} != 0" if numeric(type_) and isinstance(node, (t.Name, t.Member)) else ())
+                        write=as_condition(self.run, node, type_) or ())
 
     def _logical(self, node: t.Logical, at: Sight) -> Value:
         left, right = self.value(node.left, at), self.value(node.right, at)

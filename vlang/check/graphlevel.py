@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from vlang.check.expressions import Expressions
+from vlang.check.foreign.more_calls import before_name
 from vlang.check.tables.scope import EDGE, GRAPH, Sight, Value
 from vlang.check.tables.typing import item, numeric
 from vlang.syntax import rewrite
@@ -33,13 +34,17 @@ def graph_level(x: Expressions, node: t.Expr, value: Value, at: Sight, title: st
     many = "one value per edge" if value.level == EDGE else "one value per vertex"
     write = None if isinstance(cause, t.Reduce) else _folded(x, node, at)
     symbol = at.scope.find(node.name) if isinstance(node, t.Name) else None
-    if symbol is not None and isinstance(symbol.type, Tuple):
+    if isinstance(at.item, t.Let) and isinstance(node, t.Name) and before_name(at.item.name, node.name):
+        help_, write = f"leave this line out: `old(v.{node.name})` is the value before the superstep, and " \
+            f"`change(v.{node.name})` the difference", None
+    elif symbol is not None and isinstance(symbol.type, Tuple):
         help_ = f"every vertex has its own parts `{symbol.name}[0]`, `{symbol.name}[1]`, which need no `let`"
     elif isinstance(cause, t.Reduce):
         help_ = "gather it, apply it to a field, and fold that field over the vertices"
     else:
         help_ = "fold it over the vertices first, for example"
-    if write is None and not isinstance(cause, t.Reduce) and (symbol is None or not isinstance(symbol.type, Tuple)):
+    if write is None and not isinstance(cause, t.Reduce) and "leave" not in help_ and \
+            (symbol is None or not isinstance(symbol.type, Tuple)):
         help_ = "fold a field over the vertices instead: `sum(v.f for v in vertices)`"
     statement = write is not None and isinstance(at.item, (t.Let, t.GlobalValue))
     if statement:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vlang.check.advice.proposals import as_field, moved_up, part_named
 from vlang.check.edge_states import read_state
 from vlang.check.foreign.foreign_names import COLUMNS, foreign_name, undeclared_column
-from vlang.check.proposals import as_field
 from vlang.check.reductions.over_groups import compared_with_own
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
@@ -221,8 +221,7 @@ def unknown(run: Run, node: t.Expr, name: str, span: t.Span, at: Sight) -> Value
                    notes=run.note(later, "declared here"), help="pass it as an argument")
         return Value(None)
     if later is not None:
-        run.report(Code.UNKNOWN_NAME, f"`{name}` is not declared yet", span, "used before its declaration",
-                   notes=run.note(later, "declared here"), help="a file is executed from top to bottom")
+        _not_yet(run, name, span, later, at)
         return Value(None)
     if at.grouping is not None and name == at.grouping.domain.name:
         run.report(Code.UNKNOWN_NAME, f"a group has several `{name}`", span, "which edge of the group?",
@@ -249,6 +248,14 @@ def unknown(run: Run, node: t.Expr, name: str, span: t.Span, at: Sight) -> Value
     run.report(Code.UNKNOWN_NAME, f"unknown name `{name}`", span, f"did you mean `{close}`?" if close else "",
                write=close or ())
     return Value(None)
+
+
+def _not_yet(run: Run, name: str, span: t.Span, later: Symbol, at: Sight) -> None:
+    """Report a name that is declared below the place where it is read."""
+    write, replaces = moved_up(run, at.item, later)
+    run.report(Code.UNKNOWN_NAME, f"`{name}` is not declared yet", span, "used before its declaration",
+               notes=run.note(later, "declared here"), help="a file is executed from top to bottom" +
+               (": the declaration comes first" if write else ""), write=write, replaces=replaces)
 
 
 def applied_symbol(run: Run, name: str, span: t.Span, node: t.Node, at: Sight) -> Symbol | None:
@@ -292,8 +299,12 @@ def read_member(run: Run, node: t.Member, owner: Value, at: Sight) -> Value:
     if owner.type is None:
         return Value(None)
     if owner.type != VERTEX:
-        run.report(Code.NOT_A_VERTEX, f"`{rewrite.short(run.text(node.value))}` is not a vertex", node.span,
-                   f"`.{node.name}` reads a field of a vertex")
+        part = part_named(node.name, owner.type)
+        text = rewrite.short(run.text(node.value))
+        run.report(Code.NOT_A_VERTEX, f"`{text}` is not a vertex", node.span,
+                   f"`.{node.name}` reads a field of a vertex",
+                   help="the parts of a tuple are read by their places:" if part >= 0 else (),
+                   write=f"{text}[{part}]" if part >= 0 else ())
         return Value(None)
     symbol = field_symbol(run, node, at)
     if symbol is None:
@@ -356,8 +367,7 @@ def field_symbol(run: Run, node: t.Member, at: Sight) -> Symbol | None:
         return None
     later = next((s for s in run.later if s.name == name), None)
     if later is not None:
-        run.report(Code.UNKNOWN_NAME, f"`{name}` is not declared yet", node.name_span, "used before its declaration",
-                   notes=run.note(later, "declared here"), help="a file is executed from top to bottom")
+        _not_yet(run, name, node.name_span, later, at)
         return None
     fields = {s.name for s in at.scope.visible() if s.kind == "field"}
     close = nearest(name, fields | {"degree", "indegree", "outdegree"})
@@ -370,7 +380,7 @@ def field_symbol(run: Run, node: t.Member, at: Sight) -> Symbol | None:
 def _no_field(run: Run, node: t.Member, symbol: Symbol, owner: str) -> None:
     name = node.name
     if symbol.kind == "accumulator":
-        write, declared = as_field(run, symbol)
+        write, declared = as_field(run, symbol, in_loops=True)
         run.report(Code.MISPLACED_ACCUMULATOR, f"`{name}` is private to its vertex: `{owner}` has none", node.name_span,
                    notes=run.note(symbol, "gathered here"),
                    help="a field can be read of other vertices:" if write else

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from vlang.check.advice.computed import with_default
 from vlang.check.foreign.foreign_names import foreign_reduction
 from vlang.check.names import SPOKEN, applied_symbol
 from vlang.check.reductions.grouped import group_parts, of_group, of_pair, weighed
@@ -180,14 +181,14 @@ def reduced(x: Expressions, node: t.Reduce, at: Sight) -> Value:
         if node.weight is not None:
             weighed(x, node, within)
         edges = edges or points is not None
-        result = _result(x, node, body.type, edges)
+        result = _result(x, node, body.type, at)
     result = x.concrete(result)
     default = _default(x, node, at, result)
     level = Level.EDGE if domain.kind == "common" else VERTEX_LEVEL if edges else Level.GRAPH
     return joined(result, Value(None, level, node), *([default] if default is not None else []))
 
 
-def _result(x: Expressions, node: t.Reduce, body: Type | None, edges: bool) -> Type | None:
+def _result(x: Expressions, node: t.Reduce, body: Type | None, at: Sight) -> Type | None:
     run = x.run
     symbol = run.root.find(node.name)
     if symbol is not None and symbol.kind == "reduction":
@@ -206,8 +207,8 @@ def _result(x: Expressions, node: t.Reduce, body: Type | None, edges: bool) -> T
                    node.name_span, "needs edges")
         return None
     if node.default is None and (not rule.has_identity or _nameless(rule, body)):
-        _valueless(x, node, body, edges)
-    return None if body is None else _typed(x, node, rule, body, edges)
+        _valueless(x, node, body, at_vertices(node))
+    return None if body is None else _typed(x, node, rule, body, at)
 
 
 def _nameless(rule: ReductionRule, body: Type | None) -> bool:
@@ -247,20 +248,30 @@ def _valueless(x: Expressions, node: t.Reduce, body: Type | None, edges: bool) -
     text = rewrite.one_line(x.run.text(node))
     near = over_edges(node.domain)
     label = "a vertex may have no edges here" if near else "there may be no such vertex"
+    default = _own_value(x, node) or (0 if node.name == "mean" else zero(body) if body is not None else "")
     gets = "what an isolated vertex gets" if near else "what a vertex then gets" if edges else "what it is then"
     x.run.report(Code.EMPTY_REDUCTION, f"`{node.name}` of no {'neighbours' if near else 'vertices'} has no value",
                  node.span, label,
                  help=f"say {gets}, for example:" if body is not None else f"say {gets}: `default = VALUE`",
-                 write=f"{text.rstrip()[:-1]}, default = {0 if node.name == 'mean' else zero(body)})"
-                 if body is not None else ())
+                 write=f"{text.rstrip()[:-1]}, default = {default})" if body is not None else ())
 
 
-def _typed(x: Expressions, node: t.Reduce, rule: ReductionRule, body: Type, edges: bool) -> Type | None:
+def _own_value(x: Expressions, node: t.Reduce) -> str:
+    """The field of which a `mode` or `median` over edges takes the neighbours' values: a vertex without neighbours
+    keeps its own. "" for other reductions.
+    """
+    body, symbol = node.body, x.run.symbols.get(node.body)
+    kept = node.name in ("mode", "median") and over_edges(node.domain) and isinstance(body, t.Member) and \
+        isinstance(body.value, t.Name) and body.value.name == node.domain.name
+    return body.name if kept and isinstance(body, t.Member) and symbol is not None and symbol.kind == "field" else ""
+
+
+def _typed(x: Expressions, node: t.Reduce, rule: ReductionRule, body: Type, at: Sight) -> Type | None:
     """Return the result type of a built-in reduction over values of type `body`; None if a problem was reported."""
-    scalar = item(body)
+    scalar, edges = item(body), over_edges(node.domain) or pointing(node) is not None
     kinds = {kind_of(body)} | ({kind_of(scalar)} if isinstance(body, Vector) and scalar is not None else set())
     if not kinds <= rule.accepts:
-        _refused(x, node, rule, body)
+        _refused(x, node, rule, body, at)
         return None
     if rule.result == "int":
         return x.run.int if edges else I64
@@ -271,7 +282,7 @@ def _typed(x: Expressions, node: t.Reduce, rule: ReductionRule, body: Type, edge
     return body
 
 
-def _refused(x: Expressions, node: t.Reduce, rule: ReductionRule, body: Type) -> None:
+def _refused(x: Expressions, node: t.Reduce, rule: ReductionRule, body: Type, at: Sight) -> None:
     help_, write, text = "", "", rewrite.one_line(x.run.text(node))
     if body == BOOL and rule.name in ("sum", "prod", "min", "max", "mean"):
         other = {"sum": "count", "min": "all", "max": "any", "prod": "all"}.get(rule.name)
@@ -292,10 +303,34 @@ def _refused(x: Expressions, node: t.Reduce, rule: ReductionRule, body: Type) ->
         domain = rewrite.one_line(x.run.file.text[node.body.span.end : node.domain.span.end])
         help_ = "vectors are summed component by component; the number of edges divides each of them:"
         write = f"sum({rewrite.one_line(x.run.text(node.body))} / max({degree}, 1){domain})"
+        if node.default is not None and x.run.text(node.default) not in ("0", "0.0"):
+            _vectors_with_default(x, node, at, help_, write, degree)
+            return
     elif rule.name in ("any", "all", "count") and item(body) is not None:
         help_ = "compare it with something"
     x.run.report(Code.WRONG_TYPE, f"`{rule.name}` takes {kinds_spoken(rule.accepts)}", node.body.span,
                  f"this is {a(body)}", help=help_ or (), write=write or (), replaces=node.span if write else None)
+
+
+def _vectors_with_default(x: Expressions, node: t.Reduce, at: Sight, help_: str, total: str, degree: str) -> None:
+    """Report the `mean` of vectors with a `default`.
+
+    Args:
+        x: the checker of expressions.
+        node: the reduction.
+        at: its context.
+        help_: what is written instead.
+        total: the text of the sum that replaces the mean.
+        degree: the name of the number of edges.
+    """
+    default, item_ = node.default, at.item
+    assert default is not None
+    write: tuple[str, ...] = (f"({total} if {degree} > 0 else {rewrite.one_line(x.run.text(default))})",)
+    replaces = node.span
+    if isinstance(item_, t.Gather):
+        write, replaces = with_default(x.run, item_, total, f"{degree} > 0", default) or ((), node.span)
+    x.run.report(Code.WRONG_TYPE, "`mean` takes integers or floats", node.body.span, "this is a vector", help=help_,
+                 write=write, replaces=replaces if write else None)
 
 
 def _default(x: Expressions, node: t.Reduce, at: Sight, result: Type | None) -> Value | None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
+from vlang.check.advice.computed import computed_gather
 from vlang.check.applies import apply
 from vlang.check.declarations import Declarations
 from vlang.check.expressions import Expressions
@@ -187,13 +188,8 @@ class Statements:
                        "all vertices", help="one value for the whole graph is named with `let`:", write=write,
                        replaces=item.span)
         elif edges:
-            field = self._start_value(item, at)
-            write = field or rewrite.edited(text, item.span, [(item.value.span, run.text(edges[0]))])
-            run.report(Code.BAD_GATHER, "the value of a `gather` is one reduction and nothing else", item.value.span,
-                       f"more than `{edges[0].name}(...)`",
-                       help="a vertex field computes with it:" if field else
-                       "gather the reduction alone, and compute with it where it is applied:", write=write,
-                       replaces=item.span)
+            inner_ones = {part for one in edges for part in rewrite.inside(one) if part is not one}
+            self._computing(item, at, [one for one in edges if one not in inner_ones])
         else:
             new = message_of_other_language(run, item.value)
             said = f"there is no `{item.value.name}`: " if new and isinstance(item.value, t.Call) else ""
@@ -201,6 +197,21 @@ class Statements:
                        "no edges here", help="a reduction combines what the neighbours contribute:" if new else
                        f"for example `gather {item.name} = sum(u.x for u -> self)`; own values need no gather",
                        write=new or (), replaces=item.value.span if new else None)
+
+    def _computing(self, item: t.Gather, at: Sight, edges: list[t.Reduce]) -> None:
+        """Report a `gather` that computes with reductions over edges (V115)."""
+        run, names = self.run, list[str]()
+        for one in edges:
+            word = word_for(one.name)
+            names.append(run.fresh(word if word not in names else f"{word}_{len(names) + 1}"))
+        field = self._start_value(item, at)
+        proposal = None if field else computed_gather(run, item, edges, names)
+        write, replaces = ((field,), item.span) if field else proposal or ((), item.span)
+        run.report(Code.BAD_GATHER, "the value of a `gather` is one reduction and nothing else", item.value.span,
+                   f"more than `{edges[0].name}(...)`",
+                   help="a vertex field computes with it:" if field else
+                   "gather the reduction alone, and compute with it where it is applied" + (":" if write else ""),
+                   write=write, replaces=replaces if write else None)
 
     def _apply(self, item: t.Apply, around: Around) -> None:
         apply(self.x, item, around.sight("apply", item), around.sweep, around.where)
@@ -293,8 +304,13 @@ class Statements:
         elif item.set_name != "vertices":
             symbol = applied_symbol(self.run, item.set_name, item.set_span, item, at)
             if symbol is not None and symbol.type is not None and symbol.type != VERTICES:
+                number = isinstance(symbol.type, Scalar) and symbol.type.integral and symbol.kind != "field"
+                head = t.Span(item.span.start, item.set_span.end, item.span.line, item.span.column)
                 self.run.report(Code.WRONG_TYPE, f"`{item.set_name}` is no list of vertices", item.set_span,
-                                f"this is {SPOKEN[symbol.kind]}", notes=self.run.note(symbol, "declared here"))
+                                f"this is {SPOKEN[symbol.kind]}", notes=self.run.note(symbol, "declared here"),
+                                help="a loop over numbers has both ends:" if number else (),
+                                write=f"for {item.name} from 1 to {item.set_name}" if number else (),
+                                replaces=head if number else None)
             known = symbol is not None
         inner = Scope(around.scope)
         self.run.declare(inner, item, "loop", item.name, item.name_span, VERTEX if known else None)

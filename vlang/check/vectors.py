@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from vlang.check.advice.proposals import operand
 from vlang.check.foreign.foreign_calls import foreign_index
 from vlang.check.sizes import MOST_COMPONENTS, too_long
 from vlang.check.tables.scope import Sight, Value, joined
@@ -57,10 +58,15 @@ def product(x: Expressions, node: t.Binary, left: Type, right: Type) -> Type | N
         item = common(left.item, right.item)
         if isinstance(item, Scalar):
             return Vector(item, left.rows)
-    texts = [rewrite.one_line(x.run.text(side)) for side in (node.left, node.right)]
+    texts = [operand(x.run, side) for side in (node.left, node.right)]
     help_, write = "", ""
     if isinstance(left, Vector) and left == right:
-        help_, write = "the inner product of two vectors:", f"dot({texts[0]}, {texts[1]})"
+        help_ = "the inner product of two vectors:"
+        write = f"dot({', '.join(rewrite.one_line(x.run.text(side)) for side in (node.left, node.right))})"
+    elif isinstance(right, Matrix) and isinstance(left, Vector) and right.rows == left.size:
+        named = x.run.text(node.right) if isinstance(node.right, t.Name) else "W"
+        help_ = f"the matrix is on the left, `{named} @ x`, so it is the transpose of another language's: declare " \
+            f"`{named}: {spoken(Matrix(right.item, right.columns, right.rows))}`, and pass `{named}.T`"
     elif isinstance(right, Matrix) and isinstance(left, Vector) and right.columns == left.size:
         help_, write = "the matrix is on the left:", f"{texts[1]} @ {texts[0]}"
     elif isinstance(left, Scalar) or isinstance(right, Scalar):

@@ -16,8 +16,7 @@ from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
 from vlang.types import BOOL, CONVERSIONS, VERTEX, Matrix, Scalar
 
-__all__ = ["foreign_call", "foreign_column", "foreign_index", "foreign_messages", "foreign_product",
-           "foreign_vertices"]
+__all__ = ["foreign_call", "foreign_column", "foreign_index", "foreign_messages", "foreign_vertices", "only_edge"]
 
 _COUNTS = {**dict.fromkeys(("numvertices", "numnodes", "numberofnodes", "numberofvertices", "order", "vcount"), "N"),
            **dict.fromkeys(("numedges", "numberofedges", "ecount"), "M"),
@@ -46,7 +45,7 @@ def _of_vertex(run: Run, vertex: t.Expr, name: str) -> str:
     return name if isinstance(vertex, t.Self) else f"{run.text(vertex)}.{name}"
 
 
-def _only_edge(at: Sight) -> str:
+def only_edge(at: Sight) -> str:
     """The name of the only edge field; "" if there is none, or several."""
     names = [s.name for s in at.scope.visible() if s.kind == "edge"]
     return names[0] if len(names) == 1 else ""
@@ -267,7 +266,7 @@ def _at_vertex(run: Run, base: t.Expr, indices: list[t.Expr], at: Sight) -> str 
     if symbol is not None and symbol.kind == "edge":
         return base.name
     if len(indices) == 2:
-        return _only_edge(at) if symbol is None else None
+        return only_edge(at) if symbol is None else None
     if base.name in _DEGREES.values() if symbol is None else symbol.kind == "field":
         return _of_vertex(run, indices[0], base.name)
     return None
@@ -311,36 +310,6 @@ def _end_of_triplet(run: Run, node: t.Member, at: Sight) -> bool:
     run.report(Code.UNKNOWN_NAME, f"an edge has no `{text}`: the ends are `self` and the neighbour", node.span,
                help="the field of the neighbour:" if len(fields) == 1 and near else "`u.x` is a neighbour's field",
                write=owner + fields[0] if len(fields) == 1 and near else ())
-    return True
-
-
-def foreign_product(run: Run, node: t.Binary, at: Sight) -> bool:
-    """Whether `A @ x` or `A.T @ x` uses the graph as a matrix, or `[0] * N` is a list of all vertices' values. Both are
-    reported, as V101 and V106.
-    """
-    left, right = node.left, node.right
-    if node.op == "*" and isinstance(left, t.VectorExpr) and len(left.items) == 1 and \
-            isinstance(right, t.Name) and right.name in ("N", "M"):
-        run.report(Code.WRONG_TYPE, f"`{rewrite.short(run.text(node))}`: a field is no list", node.span,
-                   help="one value is the start of every vertex:", write=run.text(left.items[0]))
-        return True
-    turned = isinstance(left, t.Member) and left.name == "T"
-    matrix = left.value if isinstance(left, t.Member) and turned else left
-    if node.op != "@" or not isinstance(matrix, t.Name) or not isinstance(right, t.Name) or at.inside is not None:
-        return False
-    symbol = at.scope.find(right.name)
-    if at.scope.find(matrix.name) is not None or matrix.name in run.broken or symbol is None or symbol.kind != "field":
-        return False
-    edge, u = _only_edge(at), run.variable(at.scope, "u")
-    domain = f"{u} -> self" if turned else f"self -> {u}"
-    total = f"sum({edge + ' * ' if edge else ''}{u}.{right.name} for {domain})"
-    name = run.fresh("total")
-    write: tuple[str, ...] = (total,) if at.place in ("init", "gather") else ()
-    if at.place == "apply":
-        write = (f"gather {name} = {total}", rewrite.edited(run.file.text, at.item.span, [(node.span, name)]))
-    run.report(Code.UNKNOWN_NAME, f"there is no matrix `{matrix.name}` of the graph", matrix.span,
-               help="its product with a field is a sum over the edges of each vertex:", write=write,
-               replaces=at.item.span if at.place == "apply" else node.span)
     return True
 
 

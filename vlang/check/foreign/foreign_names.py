@@ -8,6 +8,7 @@ from vlang.check.tables.checking import Run
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
+from vlang.types import BOOL
 
 __all__ = ["COLUMNS", "NEIGHBOURS", "foreign_name", "foreign_reduction", "undeclared_column"]
 
@@ -31,7 +32,8 @@ _NAMES: dict[str, Advice] = {
     "pi": ("", "3.141592653589793"), "nan": ("", "(0.0 / 0.0)"), "NaN": ("", "(0.0 / 0.0)"),
     **dict.fromkeys(("num_vertices", "num_nodes", "n_vertices", "n_nodes", "V"),
                     ("the number of vertices is `N`", "N")),
-    **dict.fromkeys(("num_edges", "n_edges", "num_arcs", "E"), ("the number of edges is `M`", "M")),
+    **dict.fromkeys(("num_edges", "n_edges", "num_arcs", "E"),
+                    ("the number of edges is `M`, an undirected one twice:", "M")),
 }
 _GATHERED = re.compile(r"\bgather +(\w+) *= *$")
 _MANY = "a reduction gives one value; `vlang run ... --top 10` sorts rows after the run"
@@ -79,9 +81,12 @@ def foreign_reduction(run: Run, node: t.Reduce) -> Advice | None:
         mean = f"mean({{}}{' ' if rest[:1] != ' ' else ''}{rest}{default})"
         squares = mean.format(f"({body}) ** 2")
         return "by the mean of the squares:", f"sqrt(max({squares} - {mean.format(body)} ** 2, 0.0))"
-    other = {"avg": "mean", "average": "mean", "product": "prod", "some": "any", "every": "all"}.get(name)
+    other = {"avg": "mean", "average": "mean", "product": "prod", "some": "any", "every": "all", "exists": "any",
+             "or": "any", "lor": "any", "and": "all", "land": "all", "plus": "sum"}.get(name.lower())
     if other is not None:
-        return f"`{name}` is `{other}` here:", other + rewrite.one_line(run.text(node))[len(name):]
+        number = [(node.body.span, f"float({body})")] if other == "mean" and run.types.get(node.body) == BOOL else []
+        edits = [(node.name_span, other), *number]
+        return f"`{name}` is `{other}` here:", rewrite.edited(run.file.text, node.span, edits)
     if name in ("nunique", "n_unique", "distinct", "count_distinct", "unique_count", "countDistinct"):
         if over or node.domain.kind == "group" or node.group is not None:
             return f"leave this line out, and count the values of `{body}` in Python: `numpy.unique(values).size`", ""

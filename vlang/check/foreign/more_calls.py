@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
+from vlang.check.advice.proposals import operand
 from vlang.check.tables.checking import Run
 from vlang.check.tables.scope import Sight
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
+from vlang.types import Vector
 
-__all__ = ["MORE_RULES", "Advice", "message_of_other_language"]
+__all__ = ["MORE_RULES", "Advice", "before_name", "message_of_other_language"]
 
 Advice = tuple[str, str, str | tuple[str, ...], t.Node]
 """The title of a message, its help, the text to write instead, and the node that this text replaces."""
@@ -71,7 +74,7 @@ def _digits(run: Run, node: t.Call, at: Sight) -> Advice | None:
     if node.name not in ("round", "floor", "ceil", "trunc") or not isinstance(digits, int) or not 0 <= digits <= 9:
         return None
     return (f"`{node.name}` takes no number of digits", "scale the value before and after:",
-            f"({node.name}({_texts(run, node)[0]} * {10 ** digits}) / {10 ** digits})", node)
+            f"({node.name}({operand(run, node.args[0])} * {10 ** digits}) / {10 ** digits})", node)
 
 
 def _value_of_edge(run: Run, node: t.Call, at: Sight) -> Advice | None:
@@ -95,9 +98,54 @@ def _converged(run: Run, node: t.Call, at: Sight) -> Advice | None:
             f"max(abs(change({v}.{x})) for {v} in vertices) < {limit}", node)
 
 
+def _least(run: Run, node: t.Call, at: Sight) -> Advice | None:
+    """Return the advice on `least(a, b)` and `greatest(a, b)` of SQL, and on `fmin(a, b)`."""
+    fold = {"least": "min", "greatest": "max", "fmin": "min", "fmax": "max"}.get(node.name.lower())
+    if fold is None or len(node.args) < 2:
+        return None
+    return f"there is no function `{node.name}`", f"it is `{fold}`:", f"{fold}({', '.join(_texts(run, node))})", node
+
+
+def _norm(run: Run, node: t.Call, at: Sight) -> Advice | None:
+    """Return the advice on `norm(x)` of a field, and on `norm(x - x_old)`."""
+    kinds = {"norm": "sqrt(sum({0} ** 2 for {1} in vertices))", "norm2": "sqrt(sum({0} ** 2 for {1} in vertices))",
+             "norm1": "sum(abs({0}) for {1} in vertices)", "norm_inf": "max(abs({0}) for {1} in vertices)"}
+    form = kinds.get(node.name)
+    if form is None or len(node.args) != 1:
+        return None
+    title, v, arg = f"there is no function `{node.name}`", run.variable(at.scope, "v"), node.args[0]
+    parts = (arg.left, arg.right) if isinstance(arg, t.Binary) and arg.op == "-" else (arg,)
+    names = [part.name for part in parts if isinstance(part, t.Name)]
+    symbols = [symbol for symbol in map(at.scope.find, names) if symbol is not None and symbol.kind == "field"]
+    if len(names) != len(parts) or len(symbols) != 1:
+        return title, "a sum over the vertices: `sqrt(sum(v.x ** 2 for v in vertices))`", "", node
+    field = symbols[0].name
+    if len(parts) == 2:
+        before = next((name for name in names if name != field), "")
+        known = at.scope.find(before) is None and before_name(before, field) and at.place in ("until", "let")
+        return title, "`change` is the change of a field in a superstep:", \
+            form.format(f"change({v}.{field})", v) if known else "", node
+    if isinstance(symbols[0].type, Vector):
+        return title, "of the components of a vector:", f"sqrt(dot({field}, {field}))" if "2" in form else "", node
+    value = form.format(f"{v}.{field}", v)
+    if at.place in ("global", "let", "until"):
+        return title, "over the vertices:", value, node
+    size = run.fresh(f"{field}_norm")
+    edited = rewrite.edited(run.file.text, at.item.span, [(node.span, size)])
+    edited = edited if edited.startswith("apply") else f"apply {edited}"
+    write = (f"let {size} = {value}", edited) if at.place == "apply" else ()
+    return title, "one value for the whole graph needs a name:", write, at.item if write else node
+
+
+def before_name(name: str, field: str) -> bool:
+    """Whether a name, such as `x_old`, is that of the values of a field before a superstep."""
+    word = "(?:old|prev|previous|last|before)"
+    return re.fullmatch(rf"{field}_?{word}|{word}_?{field}", name) is not None
+
+
 MORE_RULES: tuple[Callable[[Run, t.Call, Sight], Advice | None], ...] = (
     _filled, _joined, _strength, _softmax, _digits, _value_of_edge,
-    _converged)
+    _converged, _least, _norm)
 
 
 def message_of_other_language(run: Run, value: t.Expr) -> str:

@@ -122,7 +122,7 @@ def gathered(line: str, domain: str, around: Surroundings, *, own: str = "self",
     if not op and call is not None:
         rest = [part for part in split(call[2]) if part != target]
         op, value = (call[1], rest[0]) if len(rest) == 1 else ("", value)
-    elif not op and value.startswith(f"{target} + "):
+    elif not op and value.startswith(f"{target} + ") and " if " not in value:
         op, value = "+", value[len(target) + 3 :]
     if op not in _FOLDS:
         return ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from vlang.syntax.codes import Code
 from vlang.syntax.lines import Scan
@@ -11,6 +12,7 @@ from vlang.syntax.mistakes.comprehensions import (
     component_sum,
     distinct,
     distinct_of_all,
+    listed,
     two_fors,
     unpacked,
 )
@@ -18,13 +20,17 @@ from vlang.syntax.mistakes.dialects import LINES
 from vlang.syntax.mistakes.hints import parses
 from vlang.syntax.mistakes.loops import (
     breadth_first,
+    counted,
+    do_while,
     edge_function,
     edge_function_applied,
+    either,
     function,
     halted_vertices,
     loop,
 )
-from vlang.syntax.mistakes.patterns import accumulated, match_query, path_pattern, several_steps
+from vlang.syntax.mistakes.patterns import accumulated, directed_triangles, match_query, path_pattern, several_steps
+from vlang.syntax.mistakes.spelling.words import respelled
 from vlang.syntax.mistakes.traversals import messages_of_edges, traversal
 from vlang.syntax.problems import Problem
 
@@ -33,10 +39,11 @@ __all__ = ["report_blocks"]
 _Rule = Callable[[Block], Found | None]
 _LONGEST = 400  # characters of a line that is compared with other languages
 _MOST_LINES = 300  # lines of a text that is compared: each rule may look at all lines
-_RULES: tuple[_Rule, ...] = (match_query, path_pattern, several_steps, accumulated, loop, breadth_first,
+_RULES: tuple[_Rule, ...] = (match_query, path_pattern, several_steps, directed_triangles, accumulated, loop, counted,
+                             do_while, either, breadth_first,
                              halted_vertices,
                              edge_function, function, edge_function_applied, traversal, messages_of_edges,
-                             two_fors, distinct, distinct_of_all, component_sum, unpacked, *LINES)
+                             two_fors, listed, distinct, distinct_of_all, component_sum, unpacked, *LINES)
 
 
 def report_blocks(found: Scan) -> None:
@@ -47,6 +54,8 @@ def report_blocks(found: Scan) -> None:
         longest = max(line.end - line.start for line in found.lines[place : place + 1 + block.inside])
         habit = next((one for rule in _RULES if (one := rule(block)) is not None),
                      None) if longest <= _LONGEST else None
+        if habit is not None and not parses(habit.write):
+            habit = replace(habit, write=tuple(respelled(line)[0] for line in habit.write))
         if habit is None or not parses(habit.write):
             place += 1
             continue

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from vlang.syntax.mistakes.block import Block, Found
+from vlang.syntax.mistakes.surroundings import split
 
-__all__ = ["component_sum", "distinct", "distinct_of_all", "two_fors", "unpacked"]
+__all__ = ["component_sum", "distinct", "distinct_of_all", "listed", "two_fors", "unpacked"]
 
 _DOMAIN = r"\w+ ?(?:->|--) ?\w+"
 _HEAD = r"(?P<head>(?P<word>vertex|gather) (?P<name>\w+)(?:: (?P<type>\w+))? = )"
@@ -17,7 +18,10 @@ _COMMON = re.compile(rf"{_HEAD}(?P<fold>sum|count|any|all)\((?P<body>.+?) (?:for
                      r"(?P<second>\w+ in common\([^()]*\))|"
                      rf"for (?P<second_>\w+ in common\([^()]*\)) (?P<at_>for) (?P<first_>{_DOMAIN}))\)(?P<rest>.*)")
 _SET = re.compile(rf"{_HEAD}(?:len|count)\((?P<at>{{|set\()(?P<body>[\w.]+) for (?P<first>{_DOMAIN})"
-                  rf"(?: for (?P<second>{_DOMAIN}))?(?:}}|\))\)")
+                  rf"(?: for (?P<second>{_DOMAIN})| if (?P<cond>[^()]+(?:\([^()]*\)[^()]*)*))?(?:}}|\))\)")
+_LISTED = re.compile(r"(?P<before>.*?)\b(?P<fold>min|max|sum|any|all)\((?P<x>\w+) for (?P=x) in "
+                     r"(?P<at>[(\[](?P<items>[^()\[\]]+)[)\]])(?: if (?P<cond>[^()]+))?\)(?P<after>.*)")
+_NOTHING = {"min": "inf", "max": "-inf", "sum": "0", "any": "false", "all": "true"}
 _DISTINCT = re.compile(r"(?P<head>(?:global|let) (?P<name>\w+)(?:: \w+)? = )count\((?P<at>distinct) (?P<v>\w+)\."
                        r"(?P<field>\w+) for (?P=v) in vertices\)")
 _UNPACKED = re.compile(r"gather (?P<at>\((?P<parts>\w+(?:, ?\w+)+)\)) = (?P<value>.+)")
@@ -58,6 +62,22 @@ def two_fors(block: Block) -> Found | None:
                  f"for {match['second']}")
 
 
+def listed(block: Block) -> Found | None:
+    """Recognise `min(x for x in (a, b) if x > c)`, a reduction over values that are written out."""
+    match = _LISTED.fullmatch(block.text(0))
+    if match is None:
+        return None
+    fold, items = match["fold"], split(match["items"])
+    if match["cond"]:
+        tests = [re.sub(rf"(?<![\w.]){match['x']}\b", f"({item})" if " " in item else item, match["cond"])
+                 for item in items]
+        items = [f"({item} if {test} else {_NOTHING[fold]})" for item, test in zip(items, tests, strict=True)]
+    joined = {"sum": " + ", "any": " or ", "all": " and "}.get(fold, ", ").join(items)
+    function = fold if fold in ("min", "max") else ""
+    return Found("a reduction ranges over edges or vertices, not over a list of values", "the values are written out:",
+                 (f"{match['before']}{function}({joined}){match['after']}",), match["at"])
+
+
 def distinct(block: Block) -> Found | None:
     """Recognise `len({u.label for u -- self})` and `len({w for u -- self for w -- u})`."""
     match = _SET.fullmatch(block.text(0))
@@ -65,9 +85,10 @@ def distinct(block: Block) -> Found | None:
         return None
     around, first = block.around, _from(match["first"], "self")
     if match["second"] is None:
-        key = around.fresh("each")
+        key, test = around.fresh("each"), f" if {match['cond']}" if match["cond"] else ""
         return Found("there are no sets: `by` groups neighbours by a value", "one contribution for each group:",
-                     (f"{match['head']}count(true for {match['first']} by {key} = {match['body']})",), match["at"])
+                     (f"{match['head']}count(true for {match['first']}{test} by {key} = {match['body']})",),
+                     match["at"])
     second = _from(match["second"], first[0]) if first is not None else None
     if first is None or second is None or match["body"] != second[0] or match["word"] != "vertex" or not around.top:
         return None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from vlang.syntax.mistakes.block import LEAVE, Block, Found, plain
+from vlang.syntax.mistakes.block import LEAVE, Block, Found, gathered, plain
+from vlang.syntax.mistakes.spelling.words import respelled
 
 __all__ = ["LINES"]
 
@@ -43,6 +44,13 @@ _NODES = re.compile(r"(?P<head>.*?)(?:\bdgl\.)?(?P<at>\b(?P<fold>sum|mean|max)_n
                     r"\(\w+, ?[\"'](?P<name>\w+)[\"']\)(?P<rest>.*)")
 _POST = re.compile(r"(?P<at>POST[-_]ACCUM) (?:\w+\.)?@?(?P<name>\w+) ?(?P<op>[-+*]?=) ?(?P<value>.+?);?")
 _WHILE = re.compile(r"(?P<at>WHILE|while) \(?(?P<cond>.+?)\)? (?:LIMIT|limit) (?P<most>\w+)(?: (?:DO|do))?:?")
+_ORDERED = re.compile(r"(?P<head>(?:let|global) \w+(?:: \w+)? = )(?P<body>[^()]+) for (?P<v>\w+) in vertices"
+                      r"(?: where (?P<cond>.+?))? (?P<at>order by) (?P<key>.+?)(?: (?P<how>asc|desc))?(?: limit 1)?",
+                      re.IGNORECASE)
+_ENTRY = re.compile(r"(?P<at>(?P<name>\w+)\[(?P<v>\w+)\] (?P<fold>min|max)=) (?P<value>[^;]+);?")
+_FROM = re.compile(r"(?P<head>(?:global|let) \w+(?:: \w+)? = )(?P<fold>count|sum|min|max|avg)\((?P<body>[^()]*)\) "
+                   r"(?P<at>from) (?:vertices|nodes|V)(?: where (?P<cond>.+))?", re.IGNORECASE)
+_BREAK = re.compile(r"if \(?(?:no changes?|not changed|!changed|unchanged|converged|done)\)?:? ?(?P<at>break);?")
 _END = re.compile(r"(?P<at>END|end|End|endwhile|endif|done|fi|\})(?: [A-Z]+)?;?")
 _RESULT = re.compile(r"(?P<head>vertex \w+: \w+) = (?:nx|ig|nk|networkx|gt)\.(?:\w+\.)*(?P<at>(?P<name>\w+))\([^()]*\)"
                      r"(?:\[self\]|\.\w+\(\))?")
@@ -228,6 +236,59 @@ def _total(block: Block) -> Found | None:
                  (), start[1])
 
 
+def _ordered(block: Block) -> Found | None:
+    """`let best = v for v in vertices where c order by v.x desc limit 1`."""
+    match = _ORDERED.fullmatch(block.text(0))
+    if match is None:
+        return None
+    v, fold = match["v"], "max" if (match["how"] or "").lower() == "desc" else "min"
+    cond = _named(respelled(f"where {match['cond']}:")[0][6:-1], v, block) if match["cond"] else ""
+    return Found("there is no `order by`: tuples compare by their first part, and rows are sorted after the run "
+                 "(`--top 10`)",
+                 "the value of the best tuple:",
+                 (f"{match['head']}{fold}(({_named(match['key'], v, block)}, {match['body']}) for {v} in vertices"
+                  f"{f' if {cond}' if cond else ''})[1]",), match["at"])
+
+
+def _least_entry(block: Block) -> Found | None:
+    """`dist[v] min= dist[u] + weight` of GraphIt."""
+    match = _ENTRY.fullmatch(block.text(0))
+    if match is None:
+        return None
+    value, title = match["value"], "a vertex writes only its own fields, and receives from its neighbours"
+    ends = [one for one in dict.fromkeys(re.findall(r"\[(\w+)\]", match["value"])) if one != match["v"]]
+    if len(ends) == 1 and re.search(rf"\b{ends[0]} ?: ?vertex\b", " ".join(block.around.before[:1])) is not None:
+        name = match["name"]
+        return Found(title, "the value of one vertex is read with a dot:",
+                     (f"apply {name} = {match['fold']}({name}, {plain(value, match['v'], ends[0])})",), match["at"])
+    write = gathered(f"{match['name']} {match['fold']}= {value}", f"{ends[0]} -> self", block.around,
+                     own=match["v"], neighbour=ends[0]) if len(ends) == 1 else ()
+    return Found(title, "gather the neighbours' values, then apply:" if write else
+                 "gather the neighbours' values, as `min(u.x for u -> self)`, then apply", write, match["at"])
+
+
+def _from_vertices(block: Block) -> Found | None:
+    """`COUNT(*) FROM vertices WHERE c` and `SUM(x) FROM vertices` of SQL."""
+    match = _FROM.fullmatch(block.text(0))
+    if match is None:
+        return None
+    fold, cond = {"avg": "mean"}.get(match["fold"].lower(), match["fold"].lower()), match["cond"] or ""
+    test = _named(respelled(f"where {cond}:")[0][6:-1], "v", block) if cond else ""
+    body = test or "true" if fold == "count" else _named(match["body"], "v", block)
+    chosen = f" if {test}" if test and fold != "count" else ""
+    rest = ", default = 0" if fold == "mean" else ""
+    return Found(f"there is no `{match['at']}`: a reduction ranges over the vertices", "by `for v in vertices`:",
+                 (f"{match['head']}{fold}({body} for v in vertices{chosen}{rest})",), match["at"])
+
+
+def _break(block: Block) -> Found | None:
+    match = _BREAK.fullmatch(block.text(0))
+    if match is None:
+        return None
+    return Found(f"there is no `{match['at']}`: a `repeat` without a condition ends when nothing changes", LEAVE, (),
+                 match["at"])
+
+
 def _end(block: Block) -> Found | None:
     match = _END.fullmatch(block.text(0))
     if match is None:
@@ -294,4 +355,5 @@ def _messages(block: Block) -> Found | None:
                  "of the receiver:", write, match["at"]) if write else None
 
 
-LINES = (_local, _property, _green, _frontier, _swap, _counter, _sets, _data, _gsql, _result, _columns, _messages, _end)
+LINES = (_local, _property, _green, _frontier, _swap, _counter, _sets, _data, _gsql, _result, _columns, _messages,
+         _ordered, _least_entry, _from_vertices, _break, _end)

@@ -136,7 +136,8 @@ def _of_value(x: str, name: str, arguments: list[str]) -> str:
     if name in _SAME and not arguments:
         return f"{name}({x})"
     if name in _SIGNS and len(arguments) == 1:
-        return f"({x} {_SIGNS[name]} {arguments[0]})"
+        other = arguments[0] if re.fullmatch(r"[\w.]+", arguments[0]) else f"({arguments[0]})"
+        return f"({x} {_SIGNS[name]} {other})"
     body = _LAMBDA.fullmatch(arguments[0]) if len(arguments) == 1 else None
     if name in ("apply", "map", "transform") and body is not None:
         return "(" + re.sub(rf"\b{body[1]}\b", x, body[2]) + ")"

@@ -20,7 +20,8 @@ _BY = re.compile(r"(?P<at>\b(?:group[ _]?by|grouped by|by)\b) (?!\w+ ?=[^=])(?P<
 _FIELD = re.compile(r"vertex (?P<name>\w+): ?(?P<type>\w+) ?= ?(?P<fold>\w+)\((?P<body>.+?) for (?P<v>\w+) in vertices"
                     r"(?: if (?P<cond>.+))?")
 _DRAW = re.compile(r"(?P<at>\brandom\.(?:random|uniform|rand)|\brand|\brandom)\((?:0(?:\.0)?, ?1(?:\.0)?)?\)")
-_CHOICE = re.compile(r"(?P<at>\b(?:random|np\.random)\.choice)\((?P<body>\w+ for [^,()]+)\)")
+_CHOICE = re.compile(r"(?P<at>\b(?:random|np\.random)\.choice)\(\[?(?P<body>(?P<value>[\w.]+) for [^,()\[\]]+)\]?\)")
+_LOOP = re.compile(r"(?:for (?P<i>\w+) |foreach ?\((?P<j>\w+)|(?P<repeat>repeat|while|do)\b)")
 
 
 def foreign_group(line: str, around: Surroundings) -> Habit | None:
@@ -70,9 +71,11 @@ def _of_vertices(line: str, match: re.Match[str], around: Surroundings) -> Habit
 def foreign_random(line: str, around: Surroundings) -> Habit | None:
     """Recognise `random.choice(u for self -> u)` and `random.uniform(0, 1)`."""
     choice = _CHOICE.search(line)
-    keys = "1" if around.top else "1, iteration"
+    keys = _keys(around)
     if choice is not None:
-        new = f"{line[: choice.start()]}pick({choice['body']}, {keys}, default = self){line[choice.end() :]}"
+        _, _, name = choice["value"].partition(".")
+        default = name if name in around.fields else "self" if not name else "0"
+        new = f"{line[: choice.start()]}pick({choice['body']}, {keys}, default = {default}){line[choice.end() :]}"
         return Habit(f"`{choice['at']}` is written `pick`",
                      ("its seed and keys decide the choice, so that every run gives the same:",), (new,),
                      choice.span("at"))
@@ -82,3 +85,12 @@ def foreign_random(line: str, around: Surroundings) -> Habit | None:
     new = f"{line[: draw.start()]}random({keys}, self){line[draw.end() :]}"
     return Habit(f"`{draw['at']}` is written `random(seed, key, ...)`",
                  ("its seed and keys decide the number, so that every run gives the same:",), (new,), draw.span("at"))
+
+
+def _keys(around: Surroundings) -> str:
+    """A seed, and the number of the round in a loop."""
+    seed = "seed" if re.search(r"\bseed\b", " ".join(around.before[:1])) else "1"
+    loop = next((found for line in reversed(around.before) if (found := _LOOP.match(line)) is not None), None)
+    if around.top or loop is None:
+        return seed
+    return f"{seed}, {loop['i'] or loop['j'] or 'iteration'}"

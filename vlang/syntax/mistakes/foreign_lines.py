@@ -157,6 +157,7 @@ _SET = re.compile(r"(?:\w+\.)?(?P<at>set_?value)\((.*)\)", re.IGNORECASE)
 _ALL = re.compile(r"(?P<at>vertices\.(?:apply|map|foreach|for_each))\((\w+)\)", re.IGNORECASE)
 _LIST = re.compile(r"(vertex|edge|global) (\w+): (?P<at>list|array|ndarray|vector)\b(?:\[(\w+)[^\]]*\])?(?: = (.+))?",
                    re.IGNORECASE)
+_AT_ONE = re.compile(r"(?:apply )?(?P<at>(\w+)\[(\w+)\]) = (.+)")
 _TARGETS = re.compile(r"(?P<at>apply) (\w+(?:, ?\w+)+) = (.+)")
 _TRY = re.compile(r"(?P<at>try|except|finally|catch)\b[^:]*:")
 _OTHERWISE = re.compile(r"(?P<at>elif|else if|else)\b ?(.*?):?")
@@ -234,6 +235,16 @@ def _list(line: str, around: Surroundings) -> Habit | None:
                   *([f"vertex {name}: {item}[8] = {start}"] if word == "vertex" else []), group="at")
 
 
+def _one_entry(line: str, around: Surroundings) -> Habit | None:
+    """Recognise `cost[source] = 0`, a write at the vertex that a parameter names."""
+    match = _AT_ONE.fullmatch(line)
+    if match is None or match[2] not in around.fields or \
+            re.search(rf"\b{match[3]} ?: ?vertex\b", " ".join(around.before[:1])) is None:
+        return None
+    return found(match, f"`{match['at']}`: a field is not written by an index", "`where` chooses the vertex:",
+                 f"where self == {match[3]}: apply {match[2]} = {match[4]}", group="at")
+
+
 def _targets(line: str, around: Surroundings) -> Habit | None:
     match = _TARGETS.fullmatch(line)
     if match is None:
@@ -294,6 +305,7 @@ def _tests(before: tuple[str, ...]) -> list[str]:
 
 _RULES: tuple[_Rule, ...] = (
     foreign_random, foreign_group, zipped_columns, _get_edges, transformed_groups, total_of_column, _otherwise,
-    _neighbours, _typed_arrow, _two_steps, _all_edges, _atomic, _send, _set_value, _to_all, _list, _targets, _try,
+    _neighbours, _typed_arrow, _two_steps, _all_edges, _atomic, _send, _set_value, _to_all, _list, _one_entry, _targets,
+    _try,
     method_of_other_language, _entry,
 )

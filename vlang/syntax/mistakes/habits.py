@@ -41,8 +41,6 @@ _SEMIRINGS = (("min_plus", "min", "+"), ("max_plus", "max", "+"), ("plus_times",
 
 _ROWS = (
     # Python: loops and statements
-    row(r"for (NAME) in range\((.+)\):", "`range` is written `from ... to`", "the last number is included",
-         r"for \1 from 1 to \2:"),
     row(r"for NAME in .*\b(neighbou?rs|nbrs|edges)\b.*:", "a loop over \\1 is written inside a reduction",
          "every vertex combines its neighbours in one `gather`, for example",
          "gather total = sum(u.degree for u -> self)"),
@@ -52,6 +50,7 @@ _ROWS = (
     row(r"assert (.+)", "`assert` is written `require`",
          "a contract about parameters, edge fields and vertex fields that the caller passes"),
     row(r"(?:import|from) .*", "there is no `import` in the language", "every function is there already"),
+    row(r"print\(NAME(?:, ?NAME)*\)", "there is no `print`: fields and globals are the outputs", "leave this line out"),
     row(r"print\((.+)\)", "there is no `print`: fields and globals are the outputs",
          "name a value of the whole graph as an output with `global`, for example",
          "global shown = max(v.degree for v in vertices)"),
@@ -121,10 +120,12 @@ _ROWS = (
          r"\1 \2 = mean(v.\3 for v in vertices, default = 0)"),
     row(rf"(let|global) (NAME) = (?:vertices\.)?(NAME)\.({_FOLDED})\(\)", "a column has no methods",
          "a reduction over the vertices has the value:", r"\1 \2 = \4(v.\3 for v in vertices)"),
-    row(r"(.*)\b(?:np|numpy|math|torch)\.(NAME)\((.*)", "functions stand alone, without the name of a module",
-         "for example `log(x)`:", r"\1\2(\3"),
+    row(r"(.*)\b(?:np|numpy|math|torch)\.(?:NAME\.)*(NAME)\((.*)",
+         "functions stand alone, without the name of a module", "for example `log(x)`:", r"\1\2(\3"),
     row(r"apply (NAME) = \1\.fillna\((.+)\)", "a field has no methods", "`isnan(x)` says whether a value is missing:",
          r"apply \1 = \2 if isnan(\1) else \1"),
+    row(r"apply (NAME)(?P<at>\[:\]) = (.+)", "`\\2` is not needed: `apply` writes the whole vector", "by its name:",
+        r"apply \1 = \3"),
     row(r"apply (NAME)\[(.+)\] = (.+)", "a condition in brackets chooses no vertices", "`where` does:",
          r"where \2: apply \1 = \3"),
     row(r"gather (NAME) = .*\.?groupby\(u\.(NAME)\).*", "`gather` combines all neighbours; it forms no groups",
@@ -152,9 +153,9 @@ _ROWS = (
          r"\1for \2 -> self\3"),
     row(r"gather (NAME) = count\(\*\)", "`count(*)` needs a condition and a domain", "of all in-edges:",
          r"gather \1 = count(true for u -> self)"),
-    row(r"let (NAME) = (.+) for (NAME) in vertices (?:order by|limit|sort).*",
-         "there is no `order by`: rows are sorted after the run (`--top 10`)", "the largest value, and where it is:",
-         r"let (\1, where_\1) = max((\2, \3) for \3 in vertices)"),
+    row(r"(global|let) (?:(?! for ).)*(?P<at>\bgroup by|\bGROUP BY)\b(?:(?! for ).)*",
+        "there is no `\\2` over the vertices",
+        "leave this line out: in Python, `numpy.unique(result[\"x\"], return_counts=True)` counts the values of x"),
     row(r"(.*?)(?P<at>\b(?:CASE|case) (?:WHEN|when)\b) ((?:(?!\bWHEN\b|\bwhen\b).)+) (?:THEN|then) (.+?) "
          r"(?:ELSE|else) (.+?) (?:END|end)\b(.*)", "`CASE` is written with `if` and `else`", "the value comes first:",
          r"\1(\4 if \3 else \5)\6"),
@@ -175,25 +176,21 @@ _ROWS = (
          "gather most = max(u.degree for u -> self)"),
     row(r"(?:let )?(NAME) = vertices\.filter\((.+)\)", "there is no frontier to filter",
          "`where` runs a block for some vertices; after a superstep, vertices that changed are active by themselves"),
-    row(r"(NAME)\[(.+)\] (?:min|max)= (.+)", "a vertex writes only its own fields, and receives from its neighbours",
-         "gather the neighbours' values, then apply:",
-         r"gather near = min(u.\1 + 1 for u -> self)", r"apply \1 = min(\1, near)"),
-    row(r"for (NAME) in (?P<at>(\w+):(\w+)):", "`\\2` is written `from \\3 to \\4`", "both numbers are included:",
-         r"for \1 from \3 to \4:"),
     row(r"apply (NAME) ?\((?P<at>(?:mask ?= ?)?)(.+)\) = (.+)", "a mask in brackets chooses no vertices",
          "`where` does:", r"where \3: apply \1 = \4"),
     row(r"(NAME) ?(?P<at><(?:mask ?= ?)?((?:[^<>=]|==|!=)+)>) ?(?:=|<<) ?(.+)",
          "a mask in brackets chooses no vertices", "`where` does:", r"where \3: apply \1 = \4"),
-    *(row(rf"(.*)\b(?P<at>{name})\(([^,]+), ([^,]+) for (.*)", f"`{name}` is a reduction and an operation",
-           "the operation is written out:", rf"\1{fold}(\3 {operator} \4 for \5")
-      for name, fold, operator in _SEMIRINGS),
+    *(row(rf"(.*)\b(?P<at>{name})\(({first}), ({second}) for (.*)", f"`{name}` is a reduction and an operation",
+           "the operation is written out:", rf"\1{fold}({left} {operator} {right} for \5")
+      for name, fold, operator in _SEMIRINGS for first, left in ((r"[\w.]+", r"\3"), (r"[^,]+", r"(\3)"))
+      for second, right in ((r"[\w.]+", r"\4"), (r"[^,]+", r"(\4)"))),
     row(r".*(?P<at>priority_?queue|PriorityQueue|bucket_?queue)\b.*", "there is no `\\1`: a loop orders its vertices",
          "leave this line out: runs order the vertices by their values where this is faster"),
     # Pregel
     row(r"(?:(?:public )?void |def |func )?(?P<at>compute|vertex_program|superstep|main)\(.*\)(?: ->.*)?:",
          "there is no method `\\1`: the block of a `repeat` is a superstep", "it runs for all vertices:", "repeat:"),
     row(r"vote_?to_?halt\(\)", "a vertex that does not change is inactive by itself",
-         "leave this out; `activate when c` is a narrower condition"),
+         "leave this line out; `activate when c` is a narrower condition"),
     row(r"aggregate (NAME) = (sum|min|max|mean)\((NAME)\)", "an aggregate is a `let` over the vertices",
          "one value for the whole graph:", r"let \1 = \2(v.\3 for v in vertices)"),
     row(r"(?P<at>combiner|aggregator|reducer)\b.*", "there is no `\\1`: every `gather` names its reduction",
@@ -203,7 +200,7 @@ _ROWS = (
 )
 
 _WITH_MARKS = (
-    *(row(rf"(?P<at>for \((?:int|size_t|auto)) (NAME) = (\w+); ?\2 ?{sign} ?(\w+); ?(?:\2\+\+|\+\+\2|\2 \+= 1)\):?",
+    *(row(rf"(?P<at>for \((?:int|size_t|auto)) (NAME) = (\w+); ?\2 ?{sign} ?([^;<=]+); ?(?:\2\+\+|\+\+\2|\2 \+= 1)\):?",
            "`\\1 ...` is written `for ... from ... to`", "both numbers are included:", rf"for \2 from \3 to {last}:")
       for sign, last in (("<", r"\4 - 1"), ("<=", r"\4"))),
     *(row(rf"(?P<at>{name}Accum)<(\w+)> @(NAME)(?: = .+)?", "`\\1` is a field: each `gather` names its reduction",

@@ -16,10 +16,11 @@ from vlang.syntax.keywords import TYPE_NAMES
 from vlang.syntax.lark_tree import raw_tree
 from vlang.syntax.lines import BLOCK_WORDS, STATEMENT_WORDS, Line, Scan, Word
 from vlang.syntax.mistakes.expected import expected_words
+from vlang.syntax.mistakes.spelling.words import respelled
 from vlang.syntax.problems import Problem, nearest
 from vlang.syntax.rewrite import one_line
 
-__all__ = ["explain", "parses"]
+__all__ = ["explain", "in_words", "parses"]
 
 _UPDATES = frozenset({"+=", "-=", "*=", "|=", "&=", "^="})
 _JOINING = frozenset({"min", "max", "and", "or"})
@@ -88,8 +89,30 @@ def explain(found: Scan, line: Line, offset: int, expected: set[str]) -> Problem
     for rule in _RULES:
         problem = rule(case)
         if problem is not None:
-            return problem if parses(problem.write) else replace(problem, write=(), replaces=None)
-    return _general(case)
+            return in_words(found, line, problem)
+    problem = _general(case)
+    _, said, written = respelled(case.text(line.start, line.end))
+    other = in_words(found, line, problem)
+    return replace(other, title=f"`{said}` is written `{written}`", help=()) if other.write else problem
+
+
+def in_words(found: Scan, line: Line, problem: Problem) -> Problem:
+    """A problem with a proposal that parses: its own, with words of other languages spelled as here, or else its line
+    with such words; without a proposal if none parses.
+    """
+    if problem.write and parses(problem.write):
+        return problem
+    text = one_line(found.source.text[line.start : line.end])
+    new = [tuple(respelled(one)[0] for one in problem.write), (respelled(text)[0],)] if len(text) <= _LONGEST else []
+    if new and not parses(new[1]) and new[1][0] != text:
+        from vlang.syntax.mistakes.habits import habit_of  # start-up: compiles many patterns
+
+        habit = habit_of(new[1][0])
+        new += [tuple(respelled(one)[0] for one in habit.write)] if habit is not None else []
+    write = next((one for one in new if one and one[0] != text and parses(one)), ())
+    if any(one.startswith("leave") for one in problem.help):
+        write = ()
+    return replace(problem, write=write, replaces=found.source.span(line.start, line.end) if write else None)
 
 
 def parses(lines: tuple[str, ...]) -> bool:
@@ -123,7 +146,7 @@ def _habit(case: _Case) -> Problem | None:
         return case.word(f"no statement begins with `{first.text}`", first,
                          help=("parameters are declared in the header: `program p(W: float)`",))
     if first.text == "while":
-        endless = rest in ("changed", "True", "true", "1", "not converged", "not done")
+        endless = rest.strip("()") in ("changed", "True", "true", "1", "not converged", "not done")
         write = ("repeat:" if endless else f"repeat until not ({rest}):",) if line.opens and rest else ()
         return case.word("there is no `while`", first, help=("`repeat` runs until a condition holds:",), write=write)
     if first.text in ("return", "import", "class", "print", "global" if rest == "" else "return"):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 
 from vlang.syntax.mistakes.block import LEAVE_ALL, Block, Found, gathered, plain
+from vlang.syntax.mistakes.surroundings import split
 
-__all__ = ["breadth_first", "edge_function", "edge_function_applied", "function", "halted_vertices", "loop"]
+__all__ = ["breadth_first", "counted", "do_while", "edge_function", "edge_function_applied", "either", "function",
+           "halted_vertices", "loop"]
 
 _IN = frozenset({"predecessors", "in_neighbors", "in_neighbours", "in_edges", "innbrs", "messages", "getmessages",
                  "msgs", "inbox", "incoming"})
@@ -26,6 +28,13 @@ _FUNCTION = re.compile(r"(?P<word>func|function|def|proc|void) (?P<name>\w+)\((?
 _RETURN = re.compile(r"return (.+?);?")
 _APPLIED = re.compile(r"edge(?:s|set)\w*\.(?:\w+\(.*\)\.)?(?P<at>apply\w*)\((?P<name>\w+)(?:, ?\w+)?\);?")
 _HALT = re.compile(r"(?:\w+\.)?vote_?to_?halt\(\);?", re.IGNORECASE)
+_COUNTED = (re.compile(r"for (?P<i>\w+) in (?P<at>range)\((?P<args>.+)\):"),
+            re.compile(r"for (?P<i>\w+) in (?P<at>(?P<a>\w+) ?(?P<op>\.\.[.=]?|:) ?(?P<b>.+?)):"),
+            re.compile(r"for(?:each)? ?\((?:int |auto )?(?P<i>\w+) ?(?::|in) ?"
+                       r"(?P<at>(?P<a>\w+) ?(?P<op>\.\.[.=]?|:) ?(?P<b>[^{}]+?))\) ?[{:]"))
+_ASSIGNED = re.compile(r"(?:apply )?(?P<name>\w+) = (?P<value>.+?);?")
+_DO, _ENDS_DO = re.compile(r"(?P<at>do) ?[{:]"), re.compile(r"(?:\} ?)?(?P<at>while|until) ?\(?(?P<test>.+?)\)?;?")
+_ENDLESS = re.compile(r"changed|not converged|!converged|not done|!done|true|True|1")
 _BFS = re.compile(r"(?P<at>InBFS) ?\((?P<v>\w+) ?: ?\w+\.Nodes [Ff]rom (?P<root>\w+)\)(?: ?\{)?:?")
 _TITLE = "a loop over neighbours is written as a `gather`, not as `{}`"
 _HELP = "one reduction combines them, then the vertex applies what was gathered:"
@@ -93,6 +102,75 @@ def _inner(block: Block, head: str, body: list[str], own: str, above: int) -> Fo
     at = head[head.index(" in ") + 4 :].rstrip(":") if head.startswith("for ") and " in " in head else \
         head.rstrip(":{ ")
     return Found(_TITLE.format(at), _HELP, write, at, above + 1 + len(body)) if write else None
+
+
+def _before(text: str) -> str:
+    """The number before one, as text."""
+    if text.isdigit():
+        return str(int(text) - 1)
+    return text.removesuffix(" + 1") if text.endswith(" + 1") else f"{text} - 1"
+
+
+def counted(block: Block) -> Found | None:
+    """Recognise a loop over numbers: `for i in range(n):`, `for i in 0..n:`, `for i in 1:n:`, `foreach (i : 1..n) {`.
+
+    `range(a, b)` and what begins at 0 exclude the last number: `0..n` are n rounds. A loop from 0 whose number is not
+    read counts from 1.
+    """
+    text = block.text(0)
+    match = next((found for one in _COUNTED if (found := one.fullmatch(text)) is not None), None)
+    if match is None:
+        return None
+    low, high, ranged = "0", "", match["at"] == "range"
+    if ranged:
+        args = split(match["args"])
+        low, high = (["0", *args] if len(args) == 1 else args)[:2] if len(args) <= 2 else ("", "")
+    else:
+        low, high = match["a"], match["b"].strip()
+    excluded = ranged or (low == "0" and match["op"] in ("..", ":"))
+    read = any(re.search(rf"(?<![\w.]){match['i']}\b", line) for line in block.body())
+    if excluded and low == "0" and not read:
+        low = "1"
+    elif excluded and high:
+        high = _before(high)
+    write = (f"for {match['i']} from {low} to {high}:",) if high else ()
+    if ranged:
+        return Found("`range` is written `from ... to`", "the last number is included", write, text)
+    return Found(f"`{match['at']}` is written `from {low} to {high}`",
+                 "both numbers are included, so that n rounds are `from 1 to n`:" if excluded else
+                 "both numbers are included:", write, match["at"])
+
+
+def do_while(block: Block) -> Found | None:
+    """Recognise `do {` with `} while (c)` below its block, and that line."""
+    text, lines = block.text(0), block.found.lines
+    match, end = _DO.fullmatch(text), _ENDS_DO.fullmatch(text)
+    if match is not None:
+        close = _ENDS_DO.fullmatch(block.text(1 + block.inside))
+        if close is None:
+            return None
+        test = close["test"] if close["at"] == "until" else f"not ({close['test']})"
+        write = "repeat:" if _ENDLESS.fullmatch(close["test"]) else f"repeat until {test}:"
+        return Found("a loop begins with `repeat`", "its condition is tested after every superstep:", (write,),
+                     match["at"])
+    above = [place for place in range(block.place) if lines[place].indent == lines[block.place].indent]
+    if end is None or not above or _DO.fullmatch(block.text(above[-1] - block.place)) is None:
+        return None
+    return Found(f"`{end['at']}` stands beside `repeat`", "leave this line out", (), end["at"])
+
+
+def either(block: Block) -> Found | None:
+    """Recognise `if c: x = a` with `else: x = b`, where c reads x: the second block would see another x."""
+    test = _IF.fullmatch(block.text(0))
+    if test is None or block.inside != 1 or block.text(2) not in ("else:", "} else {", "else {"):
+        return None
+    below = Block(block.found, block.place + 2)
+    one, other = _ASSIGNED.fullmatch(block.text(1)), _ASSIGNED.fullmatch(block.text(3))
+    if one is None or other is None or below.inside != 1 or one["name"] != other["name"] or \
+            not re.search(rf"(?<![\w.]){one['name']}\b", test[1]):
+        return None
+    return Found("there is no `if` statement", "one value of two:",
+                 (f"apply {one['name']} = {one['value']} if {test[1]} else {other['value']}",), "if", 4)
 
 
 def breadth_first(block: Block) -> Found | None:

@@ -12,7 +12,30 @@ _GATHER = "gather most = max(u.degree for u -> self)"
 MORE = (
     row(r"edge (?P<at>var|mutable) (NAME: .+)", "there is no `edge \\1`: edge fields are read-only",
         "an edge state keeps a value for each edge:", r"edge state \2"),
+    # loops and assignments
+    row(r"repeat until (?P<at>no (?:vertex|value|field|more)?.*chang\w*|nothing changes|unchanged|stable|convergence|"
+        r"fix(?:ed ?)?point)(?: any ?more)?:", "`\\1` is what ends a `repeat` without a condition", "nothing else:",
+        "repeat:"),
+    *(row(rf"repeat {word} (?P<at>{said}) (NAME)(?: in vertices)?(?: ?[:,|]| such that| with) (.+):",
+          "`\\1` is a reduction over the vertices", "one value for the whole graph:",
+          rf"repeat until {test}({fold}(\3 for \2 in vertices)){{}}:".replace("{}", ""))
+      for word, test in (("while", "not "), ("until", "")) for said, fold in (("exists|some|any", "any"),
+                                                                             ("for ?all|every|all", "all"))),
+    row(r"(?:apply )?(NAME) (?P<at>(min|max)=) ((?:(?! for ).)+)", "there is no `\\2`", "the function is written out:",
+        r"apply \1 = \3(\1, \4)"),
+    row(r"gather (NAME)(?P<at>: \w+(?:\[\w+\])?) = (.+)", "a `gather` has no type: it is that of its reduction",
+        "without a type:", r"gather \1 = \3"),
     # Cypher, SQL
+    row(r"(vertex NAME: \w+) = ((?:count|COUNT|sum|SUM)\(.+\)) (?P<at>WHERE|where) (.+)",
+        "`\\3` chooses edges inside a reduction; outside of it, a value is chosen by `if` and `else`",
+        "0 where the condition does not hold:", r"\1 = \2 if \4 else 0"),
+    row(r"edge NAME: \w+ = (?P<at>(?:count|COUNT)\(\*\)).*", "an edge field is read from the file, and not computed",
+        "leave this line out: in a reduction over edges, `common(self, u)` is the number of common neighbours; an edge "
+        "state keeps a value for each edge"),
+    row(r"(.*)(?P<at>self in (NAME)\.(?:neighbou?rs|successors|out_neighbou?rs|adj)(?:\(\))?)(.*)",
+        "neighbours are no list", "the number of edges from one end to the other:", r"\1edges(\3, self) > 0\4"),
+    row(r"(.*)(?P<at>self in (NAME)\.(?:predecessors|in_neighbou?rs)(?:\(\))?)(.*)", "neighbours are no list",
+        "the number of edges from one end to the other:", r"\1edges(self, \3) > 0\4"),
     row(r"(?P<at>OPTIONAL MATCH)\b.*", "there is no `\\1`: a pattern of one edge is a `gather`",
         "a vertex without such an edge gets the `default`, for example", _GATHER),
     row(r"(.*?)(NAME) (?P<at>STARTS WITH|ENDS WITH|CONTAINS|LIKE|like) (\"[^\"]*\")(.*)",
@@ -49,8 +72,6 @@ MORE = (
         "a value has no method `\\1`: the fields of a vertex are read together",
         "leave this line out: an expression may read several fields"),
     # Python, Rust, C
-    row(r"for (NAME) in (?P<at>(\w+) ?\.\.[.=]? ?(.+)):", "`\\2` is written `from \\3 to \\4`",
-        "both numbers are included:", r"for \1 from \3 to \4:"),
     row(r"(.*?)(?P<at>\|(NAME)\|)(.*)", "`\\2` is written `len(\\3)`", "the number of vertices of a set:",
         r"\1len(\3)\4"),
     row(rf"(.*)\bmax\((NAME) for \2 in (?P<at>range)\(.*\) if (?:count|sum)\((NAME)\.(NAME) >= \2 for {_ARROW}\) "

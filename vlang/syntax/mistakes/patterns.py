@@ -7,7 +7,7 @@ import re
 from vlang.syntax.mistakes.block import Block, Found, gathered, plain
 from vlang.syntax.mistakes.surroundings import Surroundings, split
 
-__all__ = ["accumulated", "match_query", "path_pattern", "several_steps"]
+__all__ = ["accumulated", "directed_triangles", "match_query", "path_pattern", "several_steps"]
 
 _STEP = r"\((?P<a>\w*)(?::\w+)?\) ?(?P<back><?)-(?:\[(?P<r>\w*)(?::\w+)?\])?-(?P<to>>?) ?\((?P<b>\w*)(?::\w+)?\)"
 _MATCH = re.compile(rf"(?P<at>MATCH|Match|match) {_STEP}(?: WHERE (?P<cond>.+?))?(?: RETURN (?P<back_>.+))?")
@@ -19,6 +19,8 @@ _SHORTEST = re.compile(r"vertex (?P<name>\w+): (?P<type>\w+) = (?:length|size)\(
 _MANY = re.compile(r"vertex (?P<name>\w+): (?P<type>\w+) = count\((?:\w+|\*) for \(?(?P<a>\w+)\)? ?"
                    r"(?P<at>(?P<back><?)-\[\w*(?::\w+)?\*(?P<low>\d*)(?P<dots>\.\.)?(?P<high>\d*)\]-(?P<to>>?)) ?"
                    r"\(?(?P<b>\w+)\)?\)")
+_CYCLES = re.compile(r"(?P<head>(?:vertex \w+: \w+|gather \w+) = )(?:count|sum)\((?:true|1) for "
+                     r"(?P<at>self -> (?P<a>\w+), ?(?P=a) -> (?P<b>\w+), ?(?P=b) -> self)\)")
 _ACCUM = re.compile(r"(?:\w+ = )?SELECT (?P<out>\w+) FROM (?P<start>\w+):(?P<s>\w+) ?-\(\w*>?:?(?P<e>\w*)>?\)->? ?"
                     r"\w*:(?P<t>\w+)(?: WHERE (?P<cond>.+?))? (?P<at>ACCUM) (?P<body>.+?);?")
 
@@ -116,6 +118,18 @@ def several_steps(block: Block) -> Found | None:
                   f"        gather {near} = min(u.{hops} + 1 for {arrow})",
                   f"        apply {hops} = min({hops}, {near})",
                   f"    where {low} <= {hops} and {hops} {upper}: apply {name} += 1"), match["at"])
+
+
+def directed_triangles(block: Block) -> Found | None:
+    """Recognise `count(true for self -> a, a -> b, b -> self)`, cycles of three edges."""
+    match = _CYCLES.fullmatch(block.text(0))
+    if match is None:
+        return None
+    a, b = match["a"], match["b"]
+    inner = f"sum(edges({a}, {b}) * edges({b}, self) for {b} in common(self, {a}))"
+    return Found("a reduction ranges over single edges, not over paths of several edges",
+                 "the third vertex is a common neighbour of the ends of an edge:",
+                 (f"{match['head']}sum({inner} for self -> {a})",), match["at"])
 
 
 def accumulated(block: Block) -> Found | None:

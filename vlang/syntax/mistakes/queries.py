@@ -70,6 +70,8 @@ QUERIES = (
     row(rf"(?:apply )?(NAME) (?P<at>(min|max)=) (.+) for {_ARROW}((?: if .+)?)", "there is no `\\2`",
         "gather first, then combine with the old value:", r"gather \1_\3 = \3(\4 for \5\6)",
         r"apply \1 = \3(\1, \1_\3)"),
+    row(r"(?P<at>const (?:float|double|int|long|bool|auto)) (NAME) = ([^;]+);?", "`\\1` is written `let`",
+        "one value for the whole graph:", r"let \2 = \3"),
     row(r"(?P<at>const) (NAME)(?:: ?\w+)? = ([^;]+);?", "there is no `\\1`: `let` names a value",
         "or a parameter in the header, `program p(\\2 = \\3)`:", r"let \2 = \3"),
     # Python, pandas

@@ -17,7 +17,7 @@ from vlang.syntax.codes import Code
 from vlang.syntax.keywords import RESERVED
 from vlang.syntax.lark_tree import raw_tree
 from vlang.syntax.lines import Line, Scan, Source, scan
-from vlang.syntax.mistakes.hints import explain
+from vlang.syntax.mistakes.hints import explain, in_words
 from vlang.syntax.parser import build
 from vlang.syntax.problems import Problem, in_order
 from vlang.syntax.program_file import MOST_CHARACTERS, MOST_GATHERS, MOST_LEVELS, MOST_LOOPS, MOST_STATEMENTS
@@ -85,6 +85,7 @@ def _recovered(text: str, filename: str) -> Reading:
                         help=("a program begins with its header:",), write=("program name",),
                         replaces=t.Span(0, 0, 1, 1))
         return Reading(None, (empty,))
+    found.problems[:] = [_in_words(found, problem) for problem in found.problems]
     headed = _header(found)
     file = None
     while len(found.problems) <= _MOST_ERRORS:
@@ -107,6 +108,13 @@ def _recovered(text: str, filename: str) -> Reading:
         break
     names = {w.text for line in found.lines if line.bad for w in line.words if w.kind == "name"} - RESERVED
     return Reading(file, in_order(found.problems), frozenset(names | {"_"}))
+
+
+def _in_words(found: Scan, problem: Problem) -> Problem:
+    """A problem of a character, with a proposal for its whole line if that parses."""
+    place = problem.span
+    line = next((one for one in found.lines if one.bad and one.start <= place.start and place.end <= one.end), None)
+    return problem if line is None else in_words(found, line, problem)
 
 
 def _of_other_language(found: Scan, line: Line) -> bool:

@@ -1,0 +1,127 @@
+"""What the proposals of messages mean: a program that has followed them computes what its writer meant.
+
+The meaning of a draft of tests/newcomers/algorithms is computed independently, with NumPy. The mended draft is run by
+the interpreter, which takes no compilation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tests.check.test_drafts import TRIES
+from tests.check.test_newcomers import FOLDER, followed
+from tests.reference.graphs import ref_graph
+from tests.reference.interpreter import run
+from vlang.check import parse
+
+N = 9  # vertex 8 has no edges
+EDGES = [(0, 1), (0, 2), (1, 2), (1, 3), (2, 4), (3, 4), (4, 0), (5, 4), (5, 3), (6, 5), (4, 6), (2, 6), (7, 6)]
+RNG = np.random.default_rng(3)
+Array = NDArray[Any]
+
+
+def both(edges: list[tuple[int, int]] = EDGES) -> Array:
+    """The number of edges between two vertices, in both directions, float[N, N]."""
+    a = np.zeros((N, N))
+    for u, v in edges:
+        a[u, v] += 1
+        a[v, u] += 1
+    return a
+
+
+def values(text: str, params: Mapping[str, Any] | None = None, fields: Mapping[str, Any] | None = None,
+           directed: bool = True, **edges: Any) -> dict[str, Array]:
+    """The outputs of a text after the advice of at most TRIES reports."""
+    for _ in range(TRIES):
+        text = followed(text)
+    out = run(parse(text, "draft.vp"), ref_graph(N, EDGES, directed), params or {}, fields or {}, edges, precision=64)
+    return {**out.fields, **out.globals}
+
+
+def draft(name: str) -> str:
+    return (FOLDER / "algorithms" / f"{name}.vp").read_text(encoding="utf-8")
+
+
+def test_a_factor_of_a_gather_is_kept() -> None:
+    a, x = both(), np.ones(N)
+    scale = np.divide(1, np.sqrt(a.sum(0)), where=a.sum(0) > 0, out=np.zeros(N))
+    for _ in range(3):
+        x = scale * (a @ (scale * x))
+    np.testing.assert_allclose(values(draft("normalised_adjacency"), directed=False, w=np.ones(2 * len(EDGES)))["x"], x)
+
+
+def test_a_product_with_the_graph_keeps_its_factor() -> None:
+    a = np.zeros((N, N))
+    a[tuple(zip(*EDGES, strict=True))] = 1
+    restart = np.isin(np.arange(N), [2, 3]).astype(float)
+    hub = auth = np.ones(N)
+    for _ in range(20):
+        auth = 0.8 * a.T @ hub + 0.2 * restart
+        auth = auth / np.linalg.norm(auth)
+        hub = 0.8 * a @ auth + 0.2 * restart
+        hub = hub / np.linalg.norm(hub)
+    found = values(draft("hits_personal"), {"p": [2, 3]})
+    np.testing.assert_allclose(found["hub"], hub)
+    np.testing.assert_allclose(found["auth"], auth)
+
+
+def test_the_mean_of_vectors_keeps_its_default() -> None:
+    a, x = both(), RNG.random((N, 4))
+    y = x
+    for _ in range(2):
+        mean = np.where(a.sum(0)[:, None] > 0, a @ y / np.maximum(a.sum(0), 1)[:, None], y)
+        y = 0.5 * y + 0.5 * mean
+    found = values(draft("average_embedding"), fields={"x": x})["x"]
+    np.testing.assert_allclose(found, y / np.linalg.norm(y, axis=1, keepdims=True))
+
+
+def test_a_set_of_colours_is_counted() -> None:
+    near = [set(np.flatnonzero(row)) for row in both()]
+    colour = [-1] * N
+    while -1 in colour:
+        v = max((len({colour[u] for u in near[v]} - {-1}), len(near[v]), v) for v in range(N) if colour[v] < 0)[2]
+        colour[v] = min(set(range(N)) - {colour[u] for u in near[v]})
+    assert values(draft("colour_dsatur"), directed=False)["colour"].tolist() == colour
+
+
+def test_cycles_of_three_edges() -> None:
+    a = np.zeros((N, N), int)
+    a[tuple(zip(*EDGES, strict=True))] = 1
+    found = values(draft("directed_triangle_motif"))
+    assert found["cycles"].tolist() == np.diag(a @ a @ a).tolist()
+    assert found["total"] == np.trace(a @ a @ a) // 3
+
+
+def test_a_loop_in_the_habit_of_rust_has_as_many_rounds_as_there() -> None:
+    for said, total in (("range(4)", 4), ("0..4", 4), ("0:4", 4), ("1..4", 4), ("range(1, 4)", 3), ("range(2, 5)", 3)):
+        assert values(f"program p\nvertex x: int = 0\nfor i in {said}:\n    apply x = x + 1\n")["x"][0] == total
+    for said, total in (("range(4)", 6), ("0..4", 6), ("1..4", 10), ("range(1, 4)", 6)):
+        assert values(f"program p\nvertex x: int = 0\nfor i in {said}:\n    apply x = x + i\n")["x"][0] == total
+
+
+@pytest.mark.parametrize(("said", "value"), [
+    ("(a + b) ^ 2", 12.25), ("2 * b ^ 2", 8.0), ("round(a + b, 1)", 3.5), ("a > 1 ? b : a * 2", 2.0),
+    ("b * (a > 2 ? 1 : b > 1 ? 3 : 4)", 6.0), ("where(a > 2, a, b) + 1", 3.0),
+])
+def test_expressions_keep_their_brackets(said: str, value: float) -> None:
+    found = values(f"program p(a = 1.5, b = 2.0)\nvertex x: float = 0\napply x = {said}\n")
+    assert found["x"].tolist() == [value] * N
+
+
+def test_operands_of_semirings_and_methods_keep_together() -> None:
+    text = "program p\nvertex x: float = 2\nvertex y: float = 1\n{}\n"
+    into = np.bincount([v for _, v in EDGES], minlength=N)
+    found = values(text.format("vertex z: float = plus_times(u.x + 1, u.y + 2 for u -> self)"))
+    assert found["z"].tolist() == (9 * into).tolist()
+    assert values(text.format("apply y = x.mul(x + 1)"))["y"].tolist() == [6] * N
+
+
+@pytest.mark.parametrize("said", ["x @ W", "(x + x) @ W"])
+def test_no_proposal_takes_a_matrix_for_its_transpose(said: str) -> None:
+    text = f"program p(W: float[2, 2])\nvertex x: float[2]\nvertex y: float[2] = 0\napply y = {said}\n"
+    assert followed(text) == text
