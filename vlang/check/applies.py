@@ -108,11 +108,13 @@ def _no_apply(x: Expressions, item: t.Apply, at: Sight) -> None:
             not isinstance(owner_of(x.run, item), (t.Where, t.Sweep))
         write = f"let {text}" if value.type is not None and value.level == GRAPH else ""
         if declared and type_ is not None:
-            write = f"vertex {name}: {spoken(type_)}{text.removeprefix(name)}"
+            write = f"vertex {name}: {spoken(type_)}{text.removeprefix(name)}" \
+                if not isinstance(item.value, t.Reduce) else f"gather {text}"
         x.run.report(Code.MISSING_APPLY, f"`{name}` is not declared: which kind of value is it?", item.span,
                      "no `apply`, `gather` or `let` here",
                      help="`apply` writes a vertex field; `let` names one value for the whole graph" +
-                     (", and `vertex` one for each vertex:" if declared else ""), write=write or ())
+                     (", and `gather` what edges contribute:" if isinstance(item.value, t.Reduce) else
+                      ", and `vertex` one for each vertex:" if declared else ""), write=write or ())
     else:
         _targets(x, item, at, None)
 

@@ -101,7 +101,7 @@ def _converged(run: Run, node: t.Call, at: Sight) -> Advice | None:
 def _least(run: Run, node: t.Call, at: Sight) -> Advice | None:
     """Return the advice on `least(a, b)` and `greatest(a, b)` of SQL, and on `fmin(a, b)`."""
     fold = {"least": "min", "greatest": "max", "fmin": "min", "fmax": "max"}.get(node.name.lower())
-    if fold is None or len(node.args) < 2:
+    if fold is None or len(node.args) < 2 or at.scope.find(node.name) is not None:
         return None
     return f"there is no function `{node.name}`", f"it is `{fold}`:", f"{fold}({', '.join(_texts(run, node))})", node
 
@@ -111,7 +111,7 @@ def _norm(run: Run, node: t.Call, at: Sight) -> Advice | None:
     kinds = {"norm": "sqrt(sum({0} ** 2 for {1} in vertices))", "norm2": "sqrt(sum({0} ** 2 for {1} in vertices))",
              "norm1": "sum(abs({0}) for {1} in vertices)", "norm_inf": "max(abs({0}) for {1} in vertices)"}
     form = kinds.get(node.name)
-    if form is None or len(node.args) != 1:
+    if form is None or len(node.args) != 1 or at.scope.find(node.name) is not None:
         return None
     title, v, arg = f"there is no function `{node.name}`", run.variable(at.scope, "v"), node.args[0]
     parts = (arg.left, arg.right) if isinstance(arg, t.Binary) and arg.op == "-" else (arg,)
