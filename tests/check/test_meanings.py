@@ -97,6 +97,19 @@ def test_cycles_of_three_edges() -> None:
     assert found["total"] == np.trace(a @ a @ a) // 3
 
 
+def test_steps_edges_and_sizes_of_groups() -> None:
+    near = both() > 0
+    within = (np.eye(N) + near + near @ near) > 0
+    found = values("program p\nvertex n: int = count(true for u in neighborhood(self, 2))\n", directed=False)
+    assert found["n"].tolist() == within.sum(1).tolist()
+    found = values("program p\nvertex n: int = count(has_edge(self, u) for u -> self)\n")
+    assert found["n"].tolist() == [sum((v, u) in EDGES for u, w in EDGES if w == v) for v in range(N)]
+    found = values("program p\nvertex k: int = indegree\nvertex n: int = 0\n"
+                   "gather best = max(count(*) for u -> self group by u.k)\nwhere indegree > 0:\n    apply n = best\n")
+    keys = [[sum(w == u for _, w in EDGES) for u, w in EDGES if w == v] for v in range(N)]
+    assert found["n"].tolist() == [max(map(one.count, one), default=0) for one in keys]
+
+
 def test_a_loop_in_the_habit_of_rust_has_as_many_rounds_as_there() -> None:
     for said, total in (("range(4)", 4), ("0..4", 4), ("0:4", 4), ("1..4", 4), ("range(1, 4)", 3), ("range(2, 5)", 3)):
         assert values(f"program p\nvertex x: int = 0\nfor i in {said}:\n    apply x = x + 1\n")["x"][0] == total

@@ -157,12 +157,13 @@ def _adjacent(run: Run, node: t.Call, at: Sight) -> Advice | None:
         u = run.variable(at.scope, "u")
         return (title, "whether one of the out-edges leads there:",
                 f"any({u} == {run.text(node.args[1])} for self -> {u})", node)
-    name, back = reduce.domain.name, {"in": [t.Self, t.Name], "out": [t.Name, t.Self]}.get(reduce.domain.kind)
-    plain = reduce.body is node and reduce.cond is None and reduce.group is None
-    if reduce.name == "count" and kinds == back and plain:
-        return (title, "neighbours along edges of both directions, in a directed graph without parallel edges:",
-                f"count(count(true for {name}) > 1 for {name} -- self by {run.fresh('each')} = {name})", reduce)
-    return title, "neighbours along edges of both directions are groups of two: `for u -- self by c = u`", "", node
+    ends = [rewrite.one_line(run.text(arg)) for arg in node.args]
+    near = {one.name for one in at.scope.visible() if one.kind == "neighbour"}
+    if at.inside != "edges" or len(ends) != 2 or not set(ends) <= {"self", *near}:
+        return title, "the number of edges from one end to the other: `edges(self, u)`", "", node
+    found = f"edges({ends[0]}, {ends[1]}) > 0"
+    return (title, "the number of edges from one end to the other:",
+            found if node in (reduce.body, reduce.cond) else f"({found})", node)
 
 
 def _layer(run: Run, node: t.Call, at: Sight) -> Advice | None:

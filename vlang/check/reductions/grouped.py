@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vlang.check.tables.checked import Symbol
+from vlang.check.tables.checking import Run
 from vlang.check.tables.scope import EDGE, Scope, Sight, Value
 from vlang.check.tables.typing import a, as_read, numeric
 from vlang.reductions import REDUCTIONS
@@ -138,9 +139,14 @@ def of_pair(x: Expressions, node: t.Reduce, at: Sight) -> Sight | None:
     """
     run, domain = x.run, node.domain
     if domain.called in _HOPS and at.inside is None:
+        steps = domain.ends[-1] if len(domain.ends) == 2 and isinstance(domain.ends[1], (t.Literal, t.Name)) else None
+        lines = _within(run, node, steps, at) if steps is not None else ()
+        write = lines or (f"{domain.name} -- self",) if lines or steps is None else ()
         run.report(Code.UNKNOWN_NAME, f"there is no `{domain.called}`: a reduction takes one step along edges",
-                   domain.span, help="the neighbours; each further step needs a field and a reduction of its own:",
-                   write=f"{domain.name} -- self", replaces=domain.span)
+                   domain.span, help="the vertices within these steps, and the vertex itself, by one search for every "
+                   "vertex (N searches):" if lines else
+                   "the neighbours; each further step needs a field and a reduction of its own" + ":" * bool(write),
+                   write=write, replaces=(at.item.span if lines else domain.span) if write else None)
     elif domain.called != "common":
         run.report(Code.UNKNOWN_NAME, f"`{domain.called}(...)` is no list of vertices", domain.span,
                    help="the common neighbours of the two ends of an edge are `w in common(self, u)`")
@@ -163,6 +169,20 @@ def of_pair(x: Expressions, node: t.Reduce, at: Sight) -> Sight | None:
     else:
         return replace(at, inside=None, pair=node)
     return None
+
+
+def _within(run: Run, node: t.Reduce, steps: t.Expr, at: Sight) -> tuple[str, ...]:
+    """The lines for `vertex n: int = count(true for u in neighborhood(self, k))`; () for other places."""
+    item, counts = at.item, node.name == "count" and isinstance(node.body, t.Literal) and node.body.value is True
+    if not isinstance(item, t.VertexField) or item.init is not node or at.scope is not run.root or not counts or \
+            node.cond is not None or node.group is not None or len(item.names) != 1:
+        return ()
+    s, hops, near, u, k = *(run.fresh(name) for name in ("s", "hops", "near")), node.domain.name, run.text(steps)
+    head = run.file.text[item.span.start : item.init.span.start]
+    return (f"{rewrite.one_line(head)} 0".replace("  ", " "), f"for {s} in vertices:",
+            f"    vertex {hops}: int = 0 if self == {s} else inf", f"    repeat {k} times:",
+            f"        gather {near} = min({u}.{hops} + 1 for {u} -- self)",
+            f"        apply {hops} = min({hops}, {near})", f"    where {hops} <= {k}: apply {item.names[0]} += 1")
 
 
 def _of_ends(x: Expressions, node: t.Reduce, at: Sight) -> bool:

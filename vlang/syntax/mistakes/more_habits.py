@@ -38,8 +38,12 @@ MORE = (
         "the number of edges from one end to the other:", r"\1edges(self, \3) > 0\4"),
     row(r"(?P<at>OPTIONAL MATCH)\b.*", "there is no `\\1`: a pattern of one edge is a `gather`",
         "a vertex without such an edge gets the `default`, for example", _GATHER),
+    row(r"(vertex NAME: bool) = (.*?)(NAME) (?P<at>STARTS WITH|ENDS WITH|CONTAINS|LIKE|like) (\"[^\"]*\")",
+        "there is no `\\4`: a category is compared as a whole",
+        "a field without a value is an array of the caller, who compares texts in Python:", r"\1"),
     row(r"(.*?)(NAME) (?P<at>STARTS WITH|ENDS WITH|CONTAINS|LIKE|like) (\"[^\"]*\")(.*)",
-        "there is no `\\3`: a category is compared as a whole", "its name is in double quotes:", r"\1\2 == \4\5"),
+        "there is no `\\3`: a category is compared as a whole",
+        "texts are compared in Python, and the result is passed as a field: `vertex found: bool`"),
     row(r"(.*?)(NAME) (?P<at>BETWEEN|between) (\S+) (?:AND|and) ([^\s),]+)(.*)",
         "`\\3` is written with two comparisons", "both ends are included:", r"\1\4 <= \2 <= \5\6"),
     row(r"(.*?) (?P<at>(?:LEFT |RIGHT |INNER |FULL |OUTER )*JOIN) NAME(?: ON [^)]*)?(.*)",
@@ -66,7 +70,8 @@ MORE = (
           rf"\1 \2 = {fold}(v.\3 for v in vertices{rest})")
       for fold, rest in (("sum", ""), ("min", ""), ("max", ""), ("mean", ", default = 0"))),
     *(row(rf"(let|global) (NAME(?:: \w+)?) = (NAME)\.(?P<at>idx{fold}|arg{fold})\(\)", "a value has no method `\\4`",
-          "the vertex is the second part of the best tuple:", rf"\1 \2 = {fold}((v.\3, v) for v in vertices)[1]")
+          "the vertex is the second part of the best tuple, of equal ones the last:",
+          rf"\1 \2 = {fold}((v.\3, v) for v in vertices)[1]")
       for fold in ("max", "min")),
     row(r"(?:(?:vertex|let|global|apply) )?.*\bNAME\.(?P<at>merge|join)\(.*\).*",
         "a value has no method `\\1`: the fields of a vertex are read together",
