@@ -91,9 +91,11 @@ def explain(found: Scan, line: Line, offset: int, expected: set[str]) -> Problem
         if problem is not None:
             return in_words(found, line, problem)
     problem = _general(case)
-    _, said, written = respelled(case.text(line.start, line.end))
     other = in_words(found, line, problem)
-    return replace(other, title=f"`{said}` is written `{written}`", help=()) if other.write else problem
+    if not other.write:
+        return problem
+    _, said, written = respelled(case.text(line.start, line.end))
+    return replace(other, title=f"`{said}` is written `{written}`", help=())
 
 
 def in_words(found: Scan, line: Line, problem: Problem) -> Problem:

@@ -85,7 +85,7 @@ def _recovered(text: str, filename: str) -> Reading:
                         help=("a program begins with its header:",), write=("program name",),
                         replaces=t.Span(0, 0, 1, 1))
         return Reading(None, (empty,))
-    found.problems[:] = [_in_words(found, problem) for problem in found.problems]
+    _in_words(found)
     headed = _header(found)
     file = None
     while len(found.problems) <= _MOST_ERRORS:
@@ -110,11 +110,14 @@ def _recovered(text: str, filename: str) -> Reading:
     return Reading(file, in_order(found.problems), frozenset(names | {"_"}))
 
 
-def _in_words(found: Scan, problem: Problem) -> Problem:
-    """A problem of a character, with a proposal for its whole line if that parses."""
-    place = problem.span
-    line = next((one for one in found.lines if one.bad and one.start <= place.start and place.end <= one.end), None)
-    return problem if line is None else in_words(found, line, problem)
+def _in_words(found: Scan) -> None:
+    """Give the first problem of a character of each line a proposal for the whole line, if that parses."""
+    lines = {line.start: line for line in found.lines if line.bad}
+    for place, problem in enumerate(found.problems):
+        span = problem.span
+        start = next((one.start for one in lines.values() if one.start <= span.start and span.end <= one.end), None)
+        if start is not None:
+            found.problems[place] = in_words(found, lines.pop(start), problem)
 
 
 def _of_other_language(found: Scan, line: Line) -> bool:

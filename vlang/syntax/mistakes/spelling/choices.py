@@ -6,6 +6,7 @@ import re
 
 __all__ = ["with_choices"]
 
+_MOST_BRACKETS = 50  # each level of brackets is translated by itself
 _CLOSES = {"(": ")", "[": "]"}
 _BEGINS = re.compile(r"(?<![=!<>+\-*/|&^])=(?!=) ?|,|\b(?:where|until|when|require) ")
 _ENDS = re.compile(r",| for |:$")
@@ -14,6 +15,8 @@ _IF = re.compile(r" ?if ?\(")
 
 def with_choices(text: str) -> str:
     """A text with the choices of C and Scala written in the words of the language, inner ones first."""
+    if text.count("(") + text.count("[") > _MOST_BRACKETS:
+        return text
     out, place = "", 0
     while place < len(text):
         end = text.find('"', place + 1) if text[place] == '"' else \
