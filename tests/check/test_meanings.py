@@ -97,6 +97,16 @@ def test_cycles_of_three_edges() -> None:
     assert found["total"] == np.trace(a @ a @ a) // 3
 
 
+def test_the_largest_value_of_all_divides_each() -> None:
+    a = np.zeros((N, N))
+    a[tuple(zip(*EDGES, strict=True))] = 1
+    x = np.ones(N)
+    for _ in range(5):
+        x = 0.5 * a @ x + 0.5 * x
+        x = x / x.max()
+    np.testing.assert_allclose(values(draft("power_normed"))["x"], x)
+
+
 def test_steps_edges_and_sizes_of_groups() -> None:
     near = both() > 0
     within = (np.eye(N) + near + near @ near) > 0

@@ -104,6 +104,6 @@ def test_other_lines_of_a_wrong_program_have_no_messages() -> None:
 
 
 def test_the_collection_is_whole() -> None:
-    assert len(WRONG) == 236
+    assert len(WRONG) == 248
     assert len(RIGHT) == 12
     assert {path.with_suffix(".txt") for path in WRONG} == set(FOLDER.glob("*/*.txt"))

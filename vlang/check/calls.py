@@ -187,7 +187,8 @@ def _least_greatest(x: Expressions, node: t.Call, args: list[Value], at: Sight) 
         if isinstance(types[0], Vector) and numeric(types[0]):
             return types[0].item
         if args[0].level != VERTEX_LEVEL or not _over_all(x, node, types[0], at):
-            wrong(x, node, 0, "several arguments, or one vector", types[0])
+            without_domain(x.run, node, at, Code.WRONG_TYPE, f"`{node.name}` needs several arguments, or one vector",
+                           f"this is {a(types[0])}")
         return None
     result: Type | None = types[0]
     for index, type_ in enumerate(types):

@@ -232,7 +232,9 @@ class Expressions:
             help_ = "`^` is an operation on bits; a power is written `**`:"
             write = replaced_operator(self.run, whole, "**")
         elif type_ == BOOL:
-            help_ = {"|": "for bools write `or`", "&": "for bools write `and`"}.get(op, "write `1 if c else 0`")
+            help_ = {"|": "for bools write `or`", "&": "for bools write `and`"}.get(op, "a bool as a number is 0 or 1:")
+            number = [(node.span, f"int({rewrite.one_line(self.run.text(node))})")]
+            write = "" if op in "|&" else rewrite.edited(self.run.file.text, whole.span, number)
         self.run.report(Code.WRONG_TYPE, f"`{text}` is {a(type_)}; `{op}` needs {need}", node.span, label,
                         help=help_ or (), write=write or (), replaces=whole.span if write else None)
         return False

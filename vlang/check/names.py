@@ -304,7 +304,7 @@ def read_member(run: Run, node: t.Member, owner: Value, at: Sight) -> Value:
         run.report(Code.NOT_A_VERTEX, f"`{text}` is not a vertex", node.span,
                    f"`.{node.name}` reads a field of a vertex",
                    help="the parts of a tuple are read by their places:" if part >= 0 else (),
-                   write=f"{text}[{part}]" if part >= 0 else ())
+                   write=f"{rewrite.one_line(run.text(node.value))}[{part}]" if part >= 0 else ())
         return Value(None)
     symbol = field_symbol(run, node, at)
     if symbol is None:

@@ -203,7 +203,8 @@ class Statements:
         run, names = self.run, list[str]()
         for one in edges:
             word = word_for(one.name)
-            names.append(run.fresh(word if word not in names else f"{word}_{len(names) + 1}"))
+            wishes = (run.fresh(wish) for wish in (word, f"{word}_{len(names) + 1}"))
+            names.append(next(wish for wish in wishes if wish not in names))
         field = self._start_value(item, at)
         proposal = None if field else computed_gather(run, item, edges, names)
         write, replaces = ((field,), item.span) if field else proposal or ((), item.span)

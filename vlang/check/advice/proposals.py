@@ -13,7 +13,7 @@ from vlang.reductions import REDUCTIONS
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
-from vlang.types import VERTEX, Scalar, Tuple, Type, common, converts
+from vlang.types import BOOL, VERTEX, Scalar, Tuple, Type, common, converts
 
 __all__ = ["as_condition", "as_field", "as_type", "moved_up", "no_vertex", "numeric_field", "operand", "part_named",
            "replaced_operator", "without_domain"]
@@ -40,7 +40,7 @@ def as_field(run: Run, symbol: Symbol, in_loops: bool = False) -> tuple[str, t.S
 
 def as_condition(run: Run, node: t.Expr, type_: Type) -> str:
     """The text of a condition to propose for a number or a vertex; "" for other values."""
-    text = rewrite.short(run.text(node))
+    text = rewrite.one_line(run.text(node))
     simple = isinstance(node, (t.Name, t.Member))
     return f"{text} != {'none' if type_ == VERTEX else '0'}" if simple and (numeric(type_) or type_ == VERTEX) else ""
 
@@ -95,7 +95,7 @@ def _over_vertices(run: Run, node: t.Call, at: Sight) -> str:
     in other places.
     """
     rule = REDUCTIONS.get(node.name)
-    if at.place not in ("global", "let", "until", "limit") or at.inside is not None or len(node.args) != 1 or \
+    if at.place not in ("global", "let", "until", "limit", "apply") or at.inside is not None or len(node.args) != 1 or \
             rule is None or rule.holistic:
         return ""
     owners: set[str] = set()
@@ -116,10 +116,12 @@ def _over_vertices(run: Run, node: t.Call, at: Sight) -> str:
                 return ""
     if len(owners) > 1 or not (owners or edits):
         return ""
-    owner = min(owners, default=v)
+    owner, name = min(owners, default=v), node.name
     body = rewrite.edited(run.file.text, node.args[0].span, [(span, new.format(owner)) for span, new in edits])
-    rest = ", default = 0" if node.name == "mean" else ""
-    return f"{node.name}({body} for {owner} in vertices{rest})"
+    if run.types.get(node.args[0]) == BOOL and name in ("sum", "mean"):
+        name, body = ("count", body) if name == "sum" else (name, f"float({body})")
+    rest = ", default = 0" if name == "mean" else ""
+    return f"{name}({body} for {owner} in vertices{rest})"
 
 
 def part_named(name: str, type_: Type) -> int:
@@ -158,10 +160,15 @@ def without_domain(run: Run, node: t.Call, at: Sight, code: Code, title: str, la
         title: what is wrong.
         label: the text beside the call.
     """
-    name, write = node.name, _over_vertices(run, node, at)
+    name, found = node.name, _over_vertices(run, node, at)
+    write: tuple[str, ...] = (found,) if found else ()
+    if found and at.place == "apply":
+        whole = run.fresh(f"{at.item.target.names[0]}_{name}") if isinstance(at.item, t.Apply) else ""
+        edited = rewrite.edited(run.file.text, at.item.span, [(node.span, whole)])
+        write = (f"let {whole} = {found}", edited if edited.startswith("apply") else f"apply {edited}")
     run.report(code, title, node.span, label, help="over the vertices:" if write else
                f"`{name}(u.x for u -> self)` over edges, `{name}(v.x for v in vertices)` over vertices",
-               write=write or ())
+               write=write, replaces=at.item.span if write and at.place == "apply" else None)
 
 
 def numeric_field(at: Sight, integral: bool) -> str | None:

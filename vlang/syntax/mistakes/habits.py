@@ -201,7 +201,8 @@ _ROWS = (
 )
 
 _WITH_MARKS = (
-    *(row(rf"(?P<at>for \((?:int|size_t|auto)) (NAME) = (\w+); ?\2 ?{sign} ?([^;<=]+); ?(?:\2\+\+|\+\+\2|\2 \+= 1)\):?",
+    *(row(rf"(?P<at>for \((?:int|size_t|auto)) (NAME) = (\w+); ?\2 ?{sign} ?([^;<=]+); ?"
+          r"(?:\2\+\+|\+\+\2|\2 \+= 1)\) ?\{?:?",
            "`\\1 ...` is written `for ... from ... to`", "both numbers are included:", rf"for \2 from \3 to {last}:")
       for sign, last in (("<", r"\4 - 1"), ("<=", r"\4"))),
     *(row(rf"(?P<at>{name}Accum)<(\w+)> @(NAME)(?: = .+)?", "`\\1` is a field: each `gather` names its reduction",

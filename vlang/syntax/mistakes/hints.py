@@ -16,7 +16,7 @@ from vlang.syntax.keywords import TYPE_NAMES
 from vlang.syntax.lark_tree import raw_tree
 from vlang.syntax.lines import BLOCK_WORDS, STATEMENT_WORDS, Line, Scan, Word
 from vlang.syntax.mistakes.expected import expected_words
-from vlang.syntax.mistakes.spelling.words import respelled
+from vlang.syntax.mistakes.spelling.words import as_repeat, respelled
 from vlang.syntax.problems import Problem, nearest
 from vlang.syntax.rewrite import one_line
 
@@ -148,8 +148,7 @@ def _habit(case: _Case) -> Problem | None:
         return case.word(f"no statement begins with `{first.text}`", first,
                          help=("parameters are declared in the header: `program p(W: float)`",))
     if first.text == "while":
-        endless = rest.strip("()") in ("changed", "True", "true", "1", "not converged", "not done")
-        write = ("repeat:" if endless else f"repeat until not ({rest}):",) if line.opens and rest else ()
+        write = (as_repeat(rest),) if line.opens and rest else ()
         return case.word("there is no `while`", first, help=("`repeat` runs until a condition holds:",), write=write)
     if first.text in ("return", "import", "class", "print", "global" if rest == "" else "return"):
         return case.word(f"there is no `{first.text}` in the language", first)

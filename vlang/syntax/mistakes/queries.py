@@ -21,6 +21,9 @@ QUERIES = (
       for said, fold, rest in _FOLDS for where, cond in (("", ""), (r" (?:WHERE|where) (.+)", r" if \5"))),
     *(row(rf"(gather|let) NAME = (?:{said})\((.+)\) (?P<at>AS|as) (NAME)", "there is no `\\3`: a name stands first",
           "before the `=`:", rf"\1 \4 = {fold}(\2{rest})") for said, fold, rest in _FOLDS),
+    *(row(rf"(.*= )(?P<at>COUNT|count)\(\*\) (?:for|FOR|from|FROM) {_ARROW}{where}",
+          "`\\2(*)` needs a condition and a domain", "of the edges of the arrow:", rf"\1count({body} for \3)")
+      for where, body in (("", "true"), (r" (?:WHERE|where|if) (.+)", r"\4"))),
     row(rf"gather (NAME) = (max|min)\(count\((?:\*|NAME)\) for {_ARROW} (?P<at>group by|GROUP BY) (NAME)\.(NAME)\)",
         "`\\4` is written `by NAME = KEY`", "the size of each group, and of these sizes one:",
         r"gather \1 = \2(count(true for \5) for \3 by key = \5.\6)"),

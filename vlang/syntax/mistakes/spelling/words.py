@@ -6,7 +6,7 @@ import re
 
 from vlang.syntax.mistakes.spelling.choices import with_choices
 
-__all__ = ["respelled"]
+__all__ = ["as_repeat", "respelled"]
 
 _TOKEN = re.compile(r'"[^"]*"|\'[^\']*\'|&&|\|\||<>|[=!<>+*/|&^-]=|[A-Za-z_]\w*|\d[\w.]*|\s+|.')
 _SIGNS = {"&&": "and", "||": "or", "<>": "!="}
@@ -60,7 +60,14 @@ def respelled(line: str) -> tuple[str, str, str]:
     if choice != text and not said:
         said, written = ("?", "if") if "?" in text else ("if (c) a else b", "a if c else b")
     choice = re.sub(r"^if (.+):$", r"where \1:", choice)
+    choice = re.sub(r"^while (.+):$", lambda found: as_repeat(found[1]), choice)
     return choice, said, written
+
+
+def as_repeat(cond: str) -> str:
+    """The head of the loop that runs while a condition holds."""
+    endless = cond.strip("() ") in ("changed", "True", "true", "1", "not converged", "not done")
+    return "repeat:" if endless else f"repeat until not ({cond}):"
 
 
 def _key(words: list[str]) -> bool:
