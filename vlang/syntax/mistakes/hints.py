@@ -149,7 +149,8 @@ def _habit(case: _Case) -> Problem | None:
                          help=("parameters are declared in the header: `program p(W: float)`",))
     if first.text == "while":
         write = (as_repeat(rest),) if line.opens and rest else ()
-        return case.word("there is no `while`", first, help=("`repeat` runs until a condition holds:",), write=write)
+        return case.word("there is no `while`", first,
+                         help=("`repeat` runs one superstep, and then until a condition holds:",), write=write)
     if first.text in ("return", "import", "class", "print", "global" if rest == "" else "return"):
         return case.word(f"there is no `{first.text}` in the language", first)
     return None
