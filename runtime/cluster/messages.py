@@ -121,23 +121,21 @@ def value_part(values: NDArray[Any], places: NDArray[np.uint32], size: int, sent
     return [*_chosen(bits, changes, listed < bitmap), *_padded(found)]
 
 
-def apart_part(values: NDArray[np.uint32], places: NDArray[np.uint32], common: int) -> list[Buffer]:
-    """Return the part with the values of 4 bytes that differ from `common`, which the receiver knows.
+def apart_part(parents: NDArray[np.uint32], places: NDArray[np.uint32], common: int) -> list[Buffer]:
+    """Return the part with the roots of the places that are not in the tree with the root `common`.
 
     Args:
-        values: the array over the local vertices.
+        parents: uint32[n], the parent of each local vertex.
         places: uint32[k], the local numbers of the vertices that the receiver mirrors.
-        common: a value that most vertices have.
+        common: the root of a tree, which the receiver knows.
     """
-    count, kernels = len(places), mirror_kernels()
-    bits = np.empty(-(-count // 64), np.uint64)
-    changes = kernels["apart"](values, places, count, common, bits) if count else 0
+    count = len(places)
+    bits, found = np.empty(-(-count // 64), np.uint64), empty(count, np.uint32)
+    changes = mirror_kernels()["apart"](parents, places, count, common, bits, found) if count else 0
     if not changes:
         return [_head(_NOTHING, 0)]
     listed, bitmap, _ = bytes_of(count, changes, 4)
-    found = np.empty(changes, np.uint32)
-    kernels["values_at"](values, places, bits, len(bits), found)
-    return [*_chosen(bits, changes, listed < bitmap), *_padded(found)]
+    return [*_chosen(bits, changes, listed < bitmap), *_padded(found[:changes])]
 
 
 def flag_part(flags: NDArray[np.uint8], places: NDArray[np.uint32]) -> list[Buffer]:
@@ -254,6 +252,12 @@ class Reader:
         for array in mirrors:
             kernels[f"put_listed_{bits_of}"](found, places, count, width, array)
         return places
+
+    def apart(self, mirrors: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """Read a part that `apart_part` made; returns the places among `mirrors` mirrors, and their roots."""
+        form, count = self._head()
+        places = self._places(form, count, mirrors)
+        return places, self._next(4 * count).view(np.uint32)
 
     def flags(self, flags: NDArray[np.uint8]) -> None:
         """Set bit 0 in the flags of the mirrors that a part lists."""

@@ -24,7 +24,7 @@ from vlang.runtime.cpu.ways.components import Components, ConnectLoop, forest_ke
 from vlang.runtime.cpu.ways.cpu_way import Running
 from vlang.runtime.engine.machine import Done, Loop, Start
 from vlang.runtime.kernels import mirror_kernels
-from vlang.runtime.plan.plan import CopySpec, LoopSpec
+from vlang.runtime.plan.plan import BLOCK, CopySpec, LoopSpec
 from vlang.runtime.storage.memory import empty
 
 __all__ = ["RankComponents"]
@@ -62,11 +62,9 @@ class _RankConnectLoop(ConnectLoop):
         tasks, parents = self._tasks(), empty(self._numbers.n, np.uint32)
         self._leave_out_mirrors()
         self._components(parents, tasks)
-        self._over_trees("join", parents, self._values, tasks)
-        if not self._merge(parents):
+        if not self._merge(parents, tasks):
             self._edges += self._finish(parents, tasks, len(parents), empty(len(parents), np.uint32))
-            self._over_trees("join", parents, self._values, tasks)
-            self._merge(parents)
+            self._merge(parents, tasks)
         self._over_trees("spread", parents, self._values, within(tasks, *self._rank.vertices))
         self._rank.forget(self._slot)  # values of mirrors were overwritten
         self._edges = summed(self._rank.transport, [self._edges], "edges of components")[0]
@@ -79,15 +77,22 @@ class _RankConnectLoop(ConnectLoop):
         low, high = self._rank.vertices
         self._values[:low] = self._values[high:] = _neutral(self._copied.join, self._values.dtype)
 
-    def _merge(self, parents: NDArray[np.uint32]) -> bool:
-        """Join the values of the linked trees of all ranks, and store the results at the roots.
+    def _merge(self, parents: NDArray[np.uint32], tasks: NDArray[np.int64]) -> bool:
+        """Join the values of the trees, and of the linked trees of all ranks, and store the results at the roots.
 
-        Returns True if edges that were read connect every two skipped trees that may be adjacent. `parents` has the
-        root of every vertex.
+        Returns True if edges that were read connect every two skipped trees that may be adjacent.
+
+        Args:
+            parents: uint32[n], the forest of this rank. Afterwards, the parent of every vertex is its root.
+            tasks: int64[T, 3], tasks over all vertices.
         """
         transport, me = self._rank.transport, self._rank.transport.rank
-        skipped = int(parents[self._skipped]) if len(parents) else 0
-        links, adjacent = self._links(parents, skipped)
+        skipped = self._skipped
+        while len(parents) and parents[skipped] != skipped:
+            skipped = int(parents[skipped])
+        messages = self._sent_roots(parents, skipped)  # before values are joined, so that no rank waits for that
+        self._over_trees("join", parents, self._values, tasks)
+        links, adjacent = self._links(parents, skipped, messages)
         trees = np.unique(np.append(links[:, 0], me * _RANK + skipped) if len(parents) else links[:, 0])
         parts = [np.array([len(links), len(trees), me * _RANK + skipped], np.int64), adjacent, links.reshape(-1), trees]
         message = [part.view(np.uint8) for part in parts]
@@ -122,42 +127,67 @@ class _RankConnectLoop(ConnectLoop):
         values = message[24 + words.nbytes :].view(self._values.dtype)
         return skipped, words[size : size + 2 * count].reshape(-1, 2), words[size + 2 * count :], values, words[:size]
 
-    def _links(self, parents: NDArray[np.uint32], skipped: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Exchange the roots of boundary vertices.
-
-        Returns two arrays. The first array, int64[k, 2], has the links: the code of a tree of this rank, and the code
-        of a tree of another rank. The second array, int64[ranks], has 1 for each rank r if this rank mirrors a vertex
-        in the skipped tree of rank r, and 0 otherwise.
-        """
+    def _sent_roots(self, parents: NDArray[np.uint32], skipped: int) -> list[Buffer]:
+        """Exchange the roots of boundary vertices; returns the messages of all ranks."""
         transport, numbers = self._rank.transport, self._numbers
         buffers: list[Buffer] = [np.zeros(0, np.uint8)] * transport.size
         for rank, places in enumerate(numbers.wanted):
             if rank != transport.rank:  # only roots other than `skipped` are sent
                 buffers[rank] = joined_parts([*whole_part(np.array([skipped], np.int64)),
                                               *apart_part(parents, places, skipped)])
+        return transport.exchange(buffers, "roots of boundary vertices")
+
+    def _links(
+        self, parents: NDArray[np.uint32], skipped: int, messages: Sequence[Buffer]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Collect the links between the trees of this rank and of the others.
+
+        Args:
+            parents: uint32[n], the root of every vertex.
+            skipped: the root of the skipped tree.
+            messages: the roots on the other ranks, as `_sent_roots` returns them.
+
+        Returns two arrays. The first array, int64[k, 2], has the links: the code of a tree of this rank, and the code
+        of a tree of another rank. The second array, int64[ranks], has 1 for each rank r if this rank mirrors a vertex
+        in the skipped tree of rank r, and 0 otherwise.
+        """
+        me, numbers = self._rank.transport.rank, self._numbers
         links: list[NDArray[np.int64]] = [np.zeros((0, 2), np.int64)]
-        adjacent, found = np.zeros(transport.size, np.int64), transport.exchange(buffers, "roots of boundary vertices")
-        used = np.zeros(max(1, len(parents)), np.uint8)  # trees with owned vertices; other trees are mirrors alone
-        forest_kernels()["used"](parents, numbers.low, numbers.high, used)
-        for rank, message in enumerate(found):
-            if rank == transport.rank:
+        adjacent, mine = np.zeros(len(messages), np.int64), _holds(parents, skipped, numbers.low, numbers.high)
+        for rank, message in enumerate(messages):
+            if rank == me:
                 continue
             reader, head = Reader(message), np.zeros(1, np.int64)
             reader.whole(head)
             first, last = numbers.mirrors_of(rank)
-            theirs = empty(last - first, np.uint32)
-            theirs.fill(head[0])
-            reader.values([theirs], 4)
+            places, roots = reader.apart(last - first)
             some, flags = empty(last - first + 1, np.uint64), np.zeros(2, np.uint8)
             count = mirror_kernels()["boundary"](
-                theirs, parents[first:last], last - first, int(head[0]), skipped, used, some, flags)
-            adjacent[rank] = flags[0] and used[skipped]
+                parents[first:last], first, last - first, skipped, int(head[0]), places, roots, len(places),
+                numbers.low, some, flags)
+            adjacent[rank] = mine and len(places) < last - first
             some = np.unique(some[:count])
-            if flags[1] and used[skipped]:
+            if flags[1]:
+                some = some[self._used(parents, skipped)[(some >> np.uint64(32)).astype(np.int64)] != 0]
+            if flags[0] and mine:
                 some = np.append(some, np.uint64((skipped << 32) | int(head[0])))
-            links.append(np.stack([transport.rank * _RANK + (some >> np.uint64(32)).astype(np.int64),
+            links.append(np.stack([me * _RANK + (some >> np.uint64(32)).astype(np.int64),
                                    rank * _RANK + (some & np.uint64(0xFFFFFFFF)).astype(np.int64)], axis=1))
         return np.concatenate(links), adjacent
+
+    def _used(self, parents: NDArray[np.uint32], skipped: int) -> NDArray[np.uint8]:
+        """Return, for each root, whether its tree has owned vertices. Other trees are single mirrors."""
+        used = np.zeros(len(parents), np.uint8)
+        used[self._numbers.low : self._numbers.high] = 1
+        used[skipped] = _holds(parents, skipped, *self._rank.vertices)
+        forest_kernels()["used"](parents, *self._rank.vertices, skipped, used)
+        return used
+
+
+def _holds(parents: NDArray[np.uint32], root: int, low: int, high: int) -> bool:
+    """Return whether the tree with a root has any of the vertices low..high-1. Mostly the first ones are in it."""
+    return low <= root < high or any((parents[at : min(at + BLOCK, high)] == root).any()
+                                     for at in range(low, high, BLOCK))
 
 
 def _neutral(join: str, dtype: np.dtype[Any]) -> Any:

@@ -207,10 +207,18 @@ def hook_segments(pages, segments, parents, tasks, count, counter):
 # ------------------------------------------------------------------------------- several ranks
 
 
-def used(parents, low, high, flags):
-    """Set the flag of the root of each tree that contains any of the vertices low..high-1."""
-    for v in range(low, high):
-        flags[parents[v]] = np.uint8(1)
+def used(parents, low, high, common, flags):
+    """Set the flag of each root outside of low..high-1 whose tree has any of these vertices.
+
+    The root `common` may be left out; its tree has most vertices, so that groups of 64 vertices are mostly in it.
+    """
+    for begin in range(low, high, 64):
+        end, other = min(begin + 64, high), np.uint32(0)
+        for v in range(begin, end):
+            other |= np.uint32(parents[v] != common) & np.uint32(parents[v] != np.uint32(v))
+        if other != np.uint32(0):
+            for v in range(begin, end):
+                flags[parents[v]] = np.uint8(1)
 
 
 def pairs(ones, others, count, parents):

@@ -169,27 +169,33 @@ def picked(front, wanted, before, words, bits):
     return found
 
 
-def apart(values, places, count, common, bits):
-    """Set the bits of the places whose value differs from `common`; returns the number of these places."""
+@inner
+def top(v, parents):
+    """Find the root of the tree of v."""
+    while parents[v] != v:
+        v = parents[v]
+    return v
+
+
+def apart(parents, places, count, common, bits, out):
+    """Set the bits of the places that are in another tree than `common`, and write the roots of their trees, one after
+    the other; returns their number. `common` is the root of the tree that most places have as parent.
+    """
     found = np.int64(0)
     for w in range((count + 63) >> 6):
-        word = np.uint64(0)
-        for i in range(64 * w, min(64 * w + 64, count)):
-            word |= np.uint64(values[places[i]] != common) << np.uint64(i & 63)
+        word, first, last = np.uint64(0), 64 * w, min(64 * w + 64, count)
+        other = np.uint32(0)
+        for i in range(first, last):
+            other |= parents[places[i]] ^ common
+        if other != np.uint32(0):
+            for i in range(first, last):
+                above = top(places[i], parents)
+                if above != common:
+                    word |= np.uint64(1) << np.uint64(i & 63)
+                    out[found] = above
+                    found += 1
         bits[w] = word
-        found += ones(word)
     return found
-
-
-def values_at(values, places, bits, words, out):
-    """Write the values of the places whose bits are set, one after the other."""
-    k = np.int64(0)
-    for w in range(words):
-        there = bits[w]
-        while there != np.uint64(0):
-            out[k] = values[places[64 * w + lowest(there)]]
-            there &= there - np.uint64(1)
-            k += 1
 
 
 @inner
@@ -246,43 +252,51 @@ def united(bits, words, first, front, long, offsets, longs, cut, one):
     return cut
 
 
-def boundary(theirs, mine, count, head, skipped, used, some, found):
-    """Collect the links between trees of two ranks over their common vertices.
+def boundary(mine, first, count, skipped, head, listed, roots, lists, low, some, found):
+    """Collect the links between trees of two ranks over the vertices of the other rank that are mirrored here.
 
     A link is (root here << 32) | root on the other rank. The many links between the two skipped trees are not
-    collected; trees here without an owned vertex have no links.
+    collected. A mirror that is alone in its tree has no link: all other trees have owned vertices.
 
     Args:
-        theirs, mine: for each vertex, the root of its tree on the other rank, and on this rank.
-        count: the number of vertices.
-        head, skipped: the roots of the skipped trees of the other rank and of this rank.
-        used: for each root on this rank, whether its tree contains an owned vertex.
+        mine: for each mirror, the root of its tree on this rank.
+        first, count: the local number of the first mirror, and the number of mirrors.
+        skipped, head: the roots of the skipped trees of this rank and of the other rank.
+        listed, roots, lists: the mirrors that are not in the skipped tree of the other rank, in increasing order from
+            0, the roots of their trees there, and their number.
+        low: the first owned vertex.
         some: output: the links.
-        found: output: whether any vertex is in the skipped tree of the other rank, and whether any vertex is in both
-            skipped trees.
+        found: output: whether any mirror is in both skipped trees, and whether any link has a lower mirror that is the
+            root of its tree. This mirror may be alone.
 
     Returns the number of links.
     """
-    k = np.int64(0)
-    among, both = np.uint8(0), np.uint8(0)
-    for first in range(0, count, 64):
-        last, other = min(first + 64, count), np.uint32(0)
-        for i in range(first, last):  # without a branch: mostly, all vertices are in both skipped trees
-            other |= (theirs[i] ^ head) | (mine[i] ^ skipped)
-        if other == np.uint32(0):
-            among = both = np.uint8(1)
+    k, at = np.int64(0), np.int64(0)
+    both, doubtful = np.uint8(0), np.uint8(0)
+    for begin in range(0, count, 64):
+        end, other, inside = min(begin + 64, count), np.uint32(0), np.uint32(0)
+        for i in range(begin, end):  # without a branch: mostly, all mirrors are in the skipped tree, or alone
+            within, alone = np.uint32(mine[i] == skipped), np.uint32(mine[i] == np.uint32(first + i))
+            inside |= within
+            other |= np.uint32(1) ^ (within | alone)
+        if other == np.uint32(0) and first > low and (at == lists or listed[at] >= end):
+            both |= np.uint8(inside)
             continue
-        for i in range(first, last):
-            here, there = mine[i], theirs[i]
-            if there == head:
-                among = np.uint8(1)
-                if here == skipped:
-                    both = np.uint8(1)
+        for i in range(begin, end):
+            here, there = mine[i], head
+            if at < lists and listed[at] == i:
+                there = roots[at]
+                at += 1
+            elif here == skipped:
+                both = np.uint8(1)
+                continue
+            if here == first + i:
+                if here > low:
                     continue
-            if used[here] != 0:
-                some[k] = (np.uint64(here) << np.uint64(32)) | np.uint64(there)
-                k += 1
-    found[0], found[1] = among, both
+                doubtful = np.uint8(1)
+            some[k] = (np.uint64(here) << np.uint64(32)) | np.uint64(there)
+            k += 1
+    found[0], found[1] = both, doubtful
     return k
 
 

@@ -43,7 +43,7 @@ _FOREST = {
     "alone": f"void(u32*, {_TASK})",
     "hook_rows": f"void(u64*, u32*, {_TASK})",
     "hook_segments": f"void(u64*, i64*, u32*, {_TASK})",
-    "used": "void(u32*, i64, i64, u8*)",
+    "used": "void(u32*, i64, i64, u32, u8*)",
     "pairs": "void(u32*, u32*, i64, u32*)",
 }
 _PAGED = ("alone", "hook_rows", "hook_segments")
