@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import Path
@@ -18,6 +19,7 @@ from tests.reference.graph import RefGraph
 from tests.reference.graphs import family, random_graph, to_graph
 from tests.sample import EACH_KIND, EXHAUSTIVE, sampled
 from vlang import BindError, Graph, OutOfMemory, Program, Result, compile, load
+from vlang.cli import main
 from vlang.runtime.cluster.cluster_machine import ClusterMachine
 from vlang.runtime.cluster.local_graph import LocalGraph, local_graph
 from vlang.runtime.cluster.rank_memory import rank_memory
@@ -276,11 +278,15 @@ def test_page_files(tmp_path: Path, layout: str) -> None:
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_refused(name: str) -> None:
-    """The command refuses such programs before it reads the graph (test_json_and_errors)."""
-    graph = Graph.from_edges([0, 1], [1, 2], directed=False)
-    with pytest.raises(BindError, match=f"{name}, {REFUSED[name]}: .* cannot run on a cluster"):
-        on_ranks(2, name, graph, {})
+def test_refused(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Programs are refused with the line and the reason. The command refuses them before it reads the graph, which does
+    not exist here, and before it starts Ray; test_json_and_errors does the same under mpiexec.
+    """
+    text = f"{name}, {REFUSED[name]}: .* cannot run on a cluster"
+    with pytest.raises(BindError, match=text):
+        on_ranks(2, name, Graph.from_edges([0, 1], [1, 2], directed=False), {})
+    assert main(["run", name, "nothing.txt", "--cluster", "ray:2"]) == 1
+    assert re.fullmatch(f"error: {text}.*\n", capsys.readouterr().err)
 
 
 def test_dealt_vertices(tmp_path: Path) -> None:
