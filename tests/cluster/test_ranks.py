@@ -20,6 +20,7 @@ from tests.reference.graphs import family, random_graph, to_graph
 from tests.sample import EACH_KIND, EXHAUSTIVE, sampled
 from vlang import BindError, Graph, OutOfMemory, Program, Result, compile, load
 from vlang.cli import main
+from vlang.errors import ClusterError
 from vlang.runtime.cluster.cluster_machine import ClusterMachine
 from vlang.runtime.cluster.local_graph import LocalGraph, local_graph
 from vlang.runtime.cluster.rank_memory import rank_memory
@@ -378,3 +379,18 @@ def test_refused_options(name: str, tmp_path: Path) -> None:
     with pytest.raises(BindError, match=f"cluster.*{'mode' if name == 'research' else name}"):
         on_ranks(2, "sssp", graph, {"source": 0, name: options[name]})
     assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("name", "kind", "keywords", "text"), [
+    ("bfs", "path", {"source": 1}, r"the value of `source` differs \(1; rank 0: 0\); all ranks must call"),
+    ("bfs", "path", {"source": 0, "max_rounds": 2}, "the option `max_rounds` differs"),
+    ("components", "path", {}, r"the program differs \(components; rank 0: bfs\)"),
+    ("bfs", "rmat", {"source": 0}, "the graph differs")])
+def test_different_calls(name: str, kind: str, keywords: dict[str, Any], text: str) -> None:
+    """If the ranks of a job make different runs, all of them get an error that names the difference, even where the
+    exchanges would fit together.
+    """
+    calls = [partial(program("bfs"), to_graph(family("path")), source=0),
+             partial(program(name), to_graph(family(kind)), **keywords)]
+    with pytest.raises(ClusterError, match=f"rank 1 and rank 0 make different runs: {text}"):
+        run_ranks(2, lambda transport: calls[transport.rank](threads=1))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from vlang.cli.show import note
-from vlang.errors import GraphError
+from vlang.errors import ClusterError, GraphError
 
 if TYPE_CHECKING:
     from vlang.api.program import Program
@@ -142,6 +142,8 @@ def read_graph(
     from vlang.runtime.graph.graph import Graph  # start-up
     from vlang.runtime.storage.magic import is_page_file  # start-up
 
+    if (transport := here()) is not None:
+        _same_source(transport, spec)
     columns = columns if program is None else {edge.name: edge.type for edge in program.edges}
     missing = "error" if missing is None else missing
     if on_disk and {"missing": missing, "columns": None, **options} == {**AS_IT_IS, "missing": "error"} and \
@@ -157,6 +159,23 @@ def read_graph(
             graph = Graph.read(spec, threads=threads, columns=columns, missing=missing, **options)
     report_reading(graph.name, () if quiet else graph.notes, graph.warnings)
     return graph
+
+
+def _same_source(transport: Transport, spec: str) -> None:
+    """Raise ClusterError on all ranks if `spec` names something else on another rank, whose machine may lack the file.
+    Otherwise all ranks read `spec` in the same way.
+    """
+    from vlang.runtime.cluster.transports.transport import texts  # start-up
+    from vlang.runtime.storage.magic import is_page_file  # start-up
+
+    path = Path(spec)
+    mine = "a page file" if is_page_file(spec) else "a file" if path.is_file() else "a folder" if path.is_dir() else \
+        "something else" if path.exists() else "nothing"
+    found = texts(transport, mine, "what the graph is read from")
+    for rank, kind in enumerate(found):
+        if kind != found[0]:
+            raise ClusterError(f"rank {rank} finds {kind} at {spec}, and rank 0 {found[0]}: the graph must have the "
+                               "same path on the machines of all ranks")
 
 
 def _by_shares(spec: str, quiet: bool, threads: int | None, reading: dict[str, Any]) -> Graph | None:

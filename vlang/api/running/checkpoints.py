@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from vlang.runtime.engine.machine import Machine
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["Notes", "keeping", "opened_folder"]
+__all__ = ["Notes", "keeping", "opened_folder", "shown_value"]
 
 Key = Mapping[str, Mapping[str, str]]
 
@@ -109,9 +110,7 @@ def keeping(
         raise BindError("this machine cannot save its state: leave out checkpoint and on_interrupt")
     making: Callable[..., Keeper] = Keeper
     if here() is not None:
-        from vlang.api.running.on_ranks import rank_keeper  # start-up
-
-        making = rank_keeper(machine, folder)
+        making = _rank_keeper(machine, folder)
     key = {} if folder is None else _key(plan, call, program)
     saved = None if folder is None else _begin(folder, plan, machine, call.graph.n, key, notes)
     with Interrupts() as interrupts:
@@ -129,20 +128,38 @@ def keeping(
             interrupts.raise_noted()
 
 
+def _rank_keeper(machine: Any, folder: StateFolder | None) -> Callable[..., Keeper]:
+    """Return `RankKeeper` as a partial function, in which the arguments that describe the rank of this thread are
+    bound.
+
+    Args:
+        machine: the `ClusterMachine` or `RankGpuMachine` of the rank.
+        folder: the `RankFolder` of the rank, which gets the range of vertices of the rank.
+    """
+    from vlang.runtime.cluster.saved.rank_folder import RankFolder  # start-up
+    from vlang.runtime.cluster.saved.rank_keeper import RankKeeper  # start-up
+
+    transport = here()
+    assert isinstance(folder, RankFolder)
+    assert transport is not None
+    folder.owned = machine.numbers.ranges.of(transport.rank)
+    return partial(RankKeeper, transport=transport, numbers=machine.numbers)
+
+
 # ------------------------------------------------------------------------------------------------------------ keys
 def _key(plan: Plan, call: Call, program: Program) -> dict[str, dict[str, str]]:
     """Return the properties that must be equal for a run and its checkpoint. Messages use the names of these
     properties.
     """
     text = hashlib.blake2b(program.source.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-    options = {name: _shown(getattr(call.options, name)) for name, option in OPTIONS.items() if option.decides}
+    options = {name: shown_value(getattr(call.options, name)) for name, option in OPTIONS.items() if option.decides}
     options |= {"precision": str(call.precision), "derive": str(program.derive)}
     return {
         "vlang": {"version": __version__},
         "program": {"name": plan.name, "text": text},
         "device": {"kind": _device(plan, program.stages(call.precision).program)},
         "option": options,
-        "parameter": {name: _shown(value) for name, value in {**call.constants, **call.scalars}.items()},
+        "parameter": {name: shown_value(value) for name, value in {**call.constants, **call.scalars}.items()},
         "field": {name: digest(array) for name, array in {**call.fields, **call.old}.items()},
         "graph": _graph(plan, call.graph.in_memory),
         "categories": {"names": hashlib.blake2b("\n".join(call.names).encode(), digest_size=16).hexdigest()},
@@ -150,7 +167,7 @@ def _key(plan: Plan, call: Call, program: Program) -> dict[str, dict[str, str]]:
     }
 
 
-def _shown(value: Any) -> str:
+def shown_value(value: Any) -> str:
     """A value of an option or a parameter as text; equal values give equal texts."""
     if isinstance(value, np.ndarray):
         return f"{len(value)} vertices {digest(value)}"

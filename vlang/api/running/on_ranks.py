@@ -1,19 +1,25 @@
-"""Runs this process as a rank of an MPI job, and refuses programs that cannot run on several ranks."""
+"""Runs this process as a rank of an MPI job, and refuses programs that cannot run on several ranks, and calls that
+differ between ranks.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from vlang.api.running.columns import refuse_ordinals
 from vlang.api.running.on_disk import whole_lists
-from vlang.errors import BindError
+from vlang.errors import BindError, ClusterError
+from vlang.options import OPTIONS
 from vlang.runtime.cluster.job.launched import launched_ranks, note_end
 from vlang.runtime.cluster.job.ray_address import is_ray, ray_address
 from vlang.runtime.cluster.refusals import refuse_options, refuse_plan
 from vlang.runtime.cluster.transports.mpi import mpi_ranks, reason_of
-from vlang.runtime.cluster.transports.transport import here, joined
+from vlang.runtime.cluster.transports.transport import Transport, gathered, joined, texts
 from vlang.runtime.gpus.refusals import refuse_options as refuse_gpu_options
 from vlang.runtime.gpus.refusals import refuse_plan as refuse_gpu_plan
 
@@ -21,12 +27,16 @@ if TYPE_CHECKING:
     from vlang.api.calls import Call
     from vlang.api.program import Program
     from vlang.options import Options
-    from vlang.runtime.engine.keeper import Keeper
     from vlang.runtime.plan.plan import Plan
     from vlang.runtime.results.result import Result
-    from vlang.runtime.storage.state.state_folder import StateFolder
 
-__all__ = ["abort_ranks", "as_mpi_rank", "explained_ranks", "rank_keeper", "refuse", "refuse_early", "starts_ranks"]
+__all__ = ["abort_ranks", "as_mpi_rank", "check_same_call", "explained_ranks", "refuse", "refuse_early",
+           "starts_ranks"]
+
+_FREE = {"threads", "memory", "gpu_memory", "device_cache", "device", "progress", "trace", "notices", "cluster",
+         "restarts", "checkpoint", "every"}
+"""The options that may differ between ranks. Whether `device` and `checkpoint` are given is compared separately."""
+_MOST_SHOWN = 60  # characters of a value in a message
 
 
 def refuse(program: Program, plan: Plan, options: Options) -> None:
@@ -85,19 +95,49 @@ def abort_ranks(cluster: int | str, error: BaseException) -> None:
         mpi_ranks(None).abort(reason_of(error))
 
 
-def rank_keeper(machine: Any, folder: StateFolder | None) -> Callable[..., Keeper]:
-    """Return `RankKeeper` as a partial function, in which the arguments that describe the rank of this thread are
-    bound.
+def check_same_call(program: Program, call: Call, transport: Transport) -> None:
+    """Raise ClusterError on all ranks if the calls of the ranks differ. All ranks call this function together.
 
-    Args:
-        machine: the `ClusterMachine` or `RankGpuMachine` of the rank.
-        folder: the `RankFolder` of the rank, which gets the range of vertices of the rank.
+    Under mpiexec each rank binds its own call. If a script draws a parameter at random on each rank, or if the file of
+    the graph differs between two machines, the exchanges of a run would still fit together, and its result would be
+    wrong. Ranks exchange 16 bytes, and more only if these differ. The edges of graphs are not compared.
     """
-    from vlang.runtime.cluster.saved.rank_folder import RankFolder  # start-up
-    from vlang.runtime.cluster.saved.rank_keeper import RankKeeper  # start-up
+    if transport.size == 1:
+        return
+    mine = _key(program, call)
+    text = json.dumps(mine)
+    seal = np.frombuffer(hashlib.blake2b(text.encode(), digest_size=16).digest(), np.uint8)
+    seals = gathered(transport, seal, "the calls of the ranks")
+    if all(np.array_equal(one, seals[0]) for one in seals):
+        return
+    keys = [json.loads(one) for one in texts(transport, text, "how the calls of the ranks differ")]
+    raise ClusterError(_difference(keys))
 
-    transport = here()
-    assert isinstance(folder, RankFolder)
-    assert transport is not None
-    folder.owned = machine.numbers.ranges.of(transport.rank)
-    return partial(RankKeeper, transport=transport, numbers=machine.numbers)
+
+def _key(program: Program, call: Call) -> dict[str, str]:
+    """Return the parts of a call by their names in messages."""
+    from vlang.api.running.checkpoints import shown_value  # start-up
+    from vlang.runtime.storage.state.state_file import digest  # start-up
+
+    options, graph = call.options, call.graph
+    found = {"program": program.name, "text of the program": program.source}
+    found |= {"precision": str(call.precision), "option `derive`": str(program.derive),
+              "option `device`": "cpu" if options.device == "cpu" else "gpu",
+              "option `checkpoint`": "none" if options.checkpoint is None else "given"}
+    found |= {f"option `{name}`": shown_value(getattr(options, name)) for name in OPTIONS
+              if name not in _FREE and hasattr(options, name)}
+    found |= {f"value of `{name}`": shown_value(value) for name, value in {**call.constants, **call.scalars}.items()}
+    found |= {f"field `{name}`": digest(array) for name, array in {**call.fields, **call.old}.items()}
+    found |= {"graph": f"{graph.n:,} vertices and {graph.m:,} {'directed' if graph.directed else 'undirected'} edges",
+              "page file of the graph": graph.seal, "columns of the graph": ", ".join(sorted(graph.columns))}
+    return found
+
+
+def _difference(keys: list[dict[str, Any]]) -> str:
+    """Return a sentence about the first part in which a rank differs from rank 0. `keys` is in the order of ranks."""
+    rank, name = next((rank, name) for rank, key in enumerate(keys) for name in {**keys[0], **key}
+                      if key.get(name) != keys[0].get(name))
+    both = [key.get(name, "none") for key in (keys[rank], keys[0])]
+    shown = f" ({both[0]}; rank 0: {both[1]})" if max(map(len, both)) <= _MOST_SHOWN else ""
+    return (f"rank {rank} and rank 0 make different runs: the {name} differs{shown}; all ranks must call the same "
+            "program with the same graph, arguments and options")

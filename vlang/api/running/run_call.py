@@ -82,9 +82,11 @@ def ran_call(program: Program, call: Call, draws: Draws | None = None) -> Ran:
 
     plan = plan_for("numba" if call.options.device in ("cpu", "auto") else "cuda")
     refuse_policy(plan, call.options)
-    if here() is not None:
-        from vlang.api.running.on_ranks import refuse  # start-up
+    transport = here()
+    if transport is not None:
+        from vlang.api.running.on_ranks import check_same_call, refuse  # start-up
 
+        check_same_call(program, call, transport)
         refuse(program, plan, call.options)
     elif len(device_names(call.options.device)) > 1:
         from vlang.api.running.on_gpus import refuse as refuse_gpus  # start-up
