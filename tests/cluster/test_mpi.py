@@ -19,6 +19,7 @@ import pytest
 
 from tests.sample import EXHAUSTIVE
 from vlang import Graph, load
+from vlang.runtime.cluster.job.start import run_job
 
 BESIDE = Path(sys.executable).parent / "mpiexec"
 MPIEXEC = str(BESIDE) if BESIDE.exists() else shutil.which("mpiexec")
@@ -192,6 +193,33 @@ def test_a_script_fails_between_runs(what: str, text: str) -> None:
                          stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     assert job.returncode != 0, job.stderr
     assert text in job.stderr
+
+
+INTERRUPTED = """
+import signal, time
+import numpy as np
+from vlang.runtime.cluster.transports.mpi import mpi_ranks
+ranks = mpi_ranks("mpi")
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+signal.setitimer(signal.ITIMER_REAL, 0.3 if ranks.rank == 0 else 0.5)
+try:
+    if ranks.rank == 1:
+        time.sleep(5)
+    ranks.exchange([np.zeros(0, np.uint8)] * 2, "the step")
+except KeyboardInterrupt:
+    ranks.abort("interrupted")
+    print("ended", flush=True)
+"""
+
+
+def test_all_ranks_are_interrupted() -> None:
+    """If a signal reaches one rank in an exchange and another one outside, both end, and neither ends the job."""
+    assert MPIEXEC is not None
+    job = subprocess.run([MPIEXEC, "-n", "2", sys.executable, "-c", INTERRUPTED], env=ENVIRON, timeout=60,
+                         stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert (job.returncode, job.stdout, job.stderr) == (0, "ended\nended\n", "")
+    own = "import os, sys; sys.exit(os.getpgid(0) != os.getpid())"  # a terminal must not send the job another SIGINT
+    assert run_job([sys.executable, "-c", own], os.environ, 0, print).status == 0
 
 
 def test_a_rank_is_killed(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def as_rank(asked: int | str | None) -> Iterator[Transport | None]:
     if not launched_ranks() and asked is None:
         yield None
         return
-    from vlang.runtime.cluster.transports.mpi import mpi_ranks  # start-up
+    from vlang.runtime.cluster.transports.mpi import mpi_ranks, reason_of  # start-up
     from vlang.runtime.cluster.transports.transport import agree, joined  # start-up
 
     try:
@@ -86,7 +86,7 @@ def as_rank(asked: int | str | None) -> Iterator[Transport | None]:
             agree(transport, 0, "the end")  # rank 0 may have failed to write
         except BaseException as error:
             note_end()
-            transport.abort(_reason(error))
+            transport.abort(reason_of(error))
             if transport.rank == 0:
                 raise
             raise click.exceptions.Exit(0) from None  # MPICH's status of a job is the OR of all ranks' statuses
@@ -94,10 +94,6 @@ def as_rank(asked: int | str | None) -> Iterator[Transport | None]:
 
 def _restore(out: TextIO, err: TextIO) -> None:
     sys.stdout, sys.stderr = out, err
-
-
-def _reason(error: BaseException) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
 
 
 def ranks_note(size: int, graph: str, apart: bool) -> str:

@@ -67,8 +67,9 @@ def run_job(
     """Run a job until it ends, and restart it if it fails and no rank has called `note_end`.
 
     If a rank is killed, the job fails without a call of `note_end`. SIGINT and SIGTERM to this process are passed on to
-    the job, and the job is then not restarted. If this process is killed, the system ends mpiexec, and mpiexec ends the
-    ranks.
+    the job, and the job is then not restarted. The job has a process group of its own: otherwise it would get the
+    SIGINT of a terminal twice, and end its ranks at once. If this process is killed, the system ends mpiexec, and
+    mpiexec ends the ranks.
 
     Args:
         command, environ: as returned by `job_of`.
@@ -80,7 +81,8 @@ def run_job(
         ended = Path(folder) / "ended"
         for restart in range(1, restarts + 2):
             with subprocess.Popen(command, env={**environ, ENDED: str(ended)}, preexec_fn=_end_with_parent, stdout=out,
-                                  stderr=err, stdin=subprocess.DEVNULL) as job, _passed_on(job) as signals:
+                                  stderr=err, stdin=subprocess.DEVNULL, process_group=0) as job, \
+                    _passed_on(job) as signals:
                 job.wait()
             if job.returncode == 0 or signals or ended.exists():
                 break

@@ -66,6 +66,7 @@ class Mpi:
         self.calls = self.sent = 0
         self._spins = _SPINS if self.beside <= available_threads() else _SPINS_SHARED
         self.failed = False
+        self._begun: Any = None  # the request of records for which this rank waits
         self._out = np.zeros((self.size, _RECORD), np.uint8)
         self._in = np.zeros((self.size, _RECORD), np.uint8)
         self._lengths, self._coming = (records[:, :_SIZE].view(np.int64)[:, 0] for records in (self._out, self._in))
@@ -84,7 +85,9 @@ class Mpi:
             if 0 < length <= _INSIDE:
                 self._out[rank, _SIZE + _PLACE : _SIZE + _PLACE + length] = buffers[rank]
         self._watch.enter(self.calls, where)
-        self._wait(self._comm.Ialltoall(self._out, self._in))
+        self._begun = self._comm.Ialltoall(self._out, self._in)
+        self._wait(self._begun)
+        self._begun = None
         if self._in[:, _SIZE : _SIZE + _PLACE].tobytes() != self._same:
             self._check()
         found = [empty(0 if rank == self.rank else length, np.uint8)
@@ -111,9 +114,17 @@ class Mpi:
         if self.failed or self.size == 1:
             return
         self.failed = True
-        self._write(_FAILED + reason)
-        request = self._comm.Ialltoall(self._out, self._in)
         end = time.monotonic() + (_GRACE if self.calls else _STARTS)
+        if self._begun is not None:  # an interrupt while this rank waited: its records of this exchange are on the way
+            self._meet(self._begun, end, reason)
+            self._begun = None
+            if any(place.startswith(_FAILED) or place == _END for place in self._places()):
+                return  # the others end as well, and come to no other exchange
+        self._write(_FAILED + reason)
+        self._meet(self._comm.Ialltoall(self._out, self._in), end, reason)
+
+    def _meet(self, request: Any, end: float, reason: str) -> None:
+        """Wait for a request until the time `end`, and then end the job, because this rank has failed."""
         while not request.Test():
             if time.monotonic() > end:
                 print(f"error: rank {self.rank} failed, and the others have not noticed: {reason}",
@@ -180,6 +191,8 @@ def _rounds(buffer: Buffer) -> list[Buffer]:
 
 def reason_of(error: BaseException) -> str:
     """Return the message of an error in one line."""
+    if isinstance(error, KeyboardInterrupt):
+        return "it was interrupted"
     return " ".join(str(error).split()) or type(error).__name__
 
 

@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["abort_ranks", "as_mpi_rank", "check_same_call", "explained_ranks", "refuse", "refuse_early",
            "starts_ranks"]
 
-_FREE = {"threads", "memory", "gpu_memory", "device_cache", "device", "progress", "trace", "notices", "cluster",
-         "restarts", "checkpoint", "every"}
-"""The options that may differ between ranks. Whether `device` and `checkpoint` are given is compared separately."""
 _MOST_SHOWN = 60  # characters of a value in a message
 
 
@@ -115,7 +112,7 @@ def check_same_call(program: Program, call: Call, transport: Transport) -> None:
 
 
 def _key(program: Program, call: Call) -> dict[str, str]:
-    """Return the parts of a call by their names in messages."""
+    """Return the parts of a call that decide its result, by their names in messages."""
     from vlang.api.running.checkpoints import shown_value  # start-up
     from vlang.runtime.storage.state.state_file import digest  # start-up
 
@@ -124,8 +121,8 @@ def _key(program: Program, call: Call) -> dict[str, str]:
     found |= {"precision": str(call.precision), "option `derive`": str(program.derive),
               "option `device`": "cpu" if options.device == "cpu" else "gpu",
               "option `checkpoint`": "none" if options.checkpoint is None else "given"}
-    found |= {f"option `{name}`": shown_value(getattr(options, name)) for name in OPTIONS
-              if name not in _FREE and hasattr(options, name)}
+    found |= {f"option `{name}`": shown_value(getattr(options, name)) for name, option in OPTIONS.items()
+              if option.decides}
     found |= {f"value of `{name}`": shown_value(value) for name, value in {**call.constants, **call.scalars}.items()}
     found |= {f"field `{name}`": digest(array) for name, array in {**call.fields, **call.old}.items()}
     found |= {"graph": f"{graph.n:,} vertices and {graph.m:,} {'directed' if graph.directed else 'undirected'} edges",

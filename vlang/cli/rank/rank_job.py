@@ -18,7 +18,7 @@ from vlang.errors import VlangError
 from vlang.runtime.cluster.job.form import read_form, write_form
 from vlang.runtime.cluster.job.launched import note_end
 from vlang.runtime.cluster.job.rank_error import error_form
-from vlang.runtime.cluster.transports.mpi import mpi_ranks
+from vlang.runtime.cluster.transports.mpi import mpi_ranks, reason_of
 from vlang.runtime.cluster.transports.transport import agree, joined
 
 __all__ = ["main"]
@@ -37,7 +37,7 @@ def main(folder: Path) -> None:
     except BaseException as error:
         note_end()
         write_form(folder / f"error-{transport.rank}", error_form(error, transport.rank), {})
-        transport.abort(" ".join(str(error).split()) or type(error).__name__)
+        transport.abort(reason_of(error))
         if not isinstance(error, VlangError):
             raise
 
