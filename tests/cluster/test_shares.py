@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -38,10 +39,12 @@ def text_of(path: Path, kind: str) -> str:
     name = "v{}" if kind == "names" else "{}"
     lines = [f"{name.format(a)}\t{name.format(b)}\t{w}" for (a, b), w in zip(ends.tolist(), weights.tolist())]
     head = {"header": ["source\ttarget\tweight"], "undirected": ["# Undirected graph"]}.get(kind, ["# a comment"])
-    if kind == "files":
+    if kind in ("files", "compressed files"):
         path.mkdir()
         for number in range(5):
-            (path / f"part-{number}.txt").write_text("\n".join([*head, *lines[600 * number : 600 * number + 600]]))
+            text = "\n".join([*head, *lines[600 * number : 600 * number + 600]]).encode()
+            packed = kind != "files" and number != 3
+            (path / f"part-{number}.txt").write_bytes(gzip.compress(text) if packed else text)
     else:
         path.write_text("\n".join([*head, *lines]) + "\n")
     return str(path)
@@ -80,7 +83,8 @@ def test_generators(spec: str) -> None:
     assert_rows(spec)
 
 
-@pytest.mark.parametrize("kind", ["plain", "header", "floats at the end", "undirected", "names", "files"])
+@pytest.mark.parametrize("kind", ["plain", "header", "floats at the end", "undirected", "names", "files",
+                                  "compressed files"])
 def test_texts(tmp_path: Path, kind: str) -> None:
     spec = text_of(tmp_path / "graph.txt", kind)
     assert_rows(spec)

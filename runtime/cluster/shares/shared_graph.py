@@ -112,7 +112,9 @@ def _read(transport: Transport, spec: str, reading: Reading, threads: int) -> tu
             share = found.share(path, asked, workers, *place)
     except VlangError:
         return None, "a part of it cannot be read alone"
-    return (None, "it is compressed, or has too few parts") if share is None else (_Part(share, rule), "")
+    if share is None:
+        return None, "it is one compressed file, or has fewer parts than there are ranks"
+    return _Part(share, rule), ""
 
 
 def _joined(transport: Transport, spec: str, reading: Reading, part: _Part, threads: int | None) -> Graph | str:

@@ -25,7 +25,7 @@ _TABLES = ".v"  # a list of vertices (LDBC)
 
 
 def read_text_share(path: Path, asked: Asked, workers: Workers, place: int, parts: int) -> Share | None:
-    """Some of the edges of a text; None for a text that is compressed, small, or no edge list.
+    """Some of the edges of a text; None for a text that is small, no edge list, or one compressed file.
 
     Args:
         path, asked, workers, place, parts: see `ListFormat.share`.
@@ -35,8 +35,8 @@ def read_text_share(path: Path, asked: Asked, workers: Workers, place: int, part
     files = [file for file in parts_of(path) if file.stat().st_size]
     file: TextFile = PartsShare(path, files, place, parts) if files else FileShare(path, place, parts)
     head = read_head(file)
-    plain = head.format == Format.EDGE_TEXT and head.data and not file.packing and path.suffix != _TABLES
-    if not plain or asked.ends.vertices is not None or file.ends_in_returns:
+    plain = head.format == Format.EDGE_TEXT and head.data and path.suffix != _TABLES
+    if not plain or (file.packing and not files) or asked.ends.vertices is not None or file.ends_in_returns:
         return None
     if len(files) < parts if files else head.data[0].start >= file.size // parts:
         return None
