@@ -102,8 +102,10 @@ import os, sys, time
 from pathlib import Path
 import numpy as np
 import vlang
+import vlang.runtime.cluster.transports.mpi
 import vlang.runtime.cluster.transports.watch
 vlang.runtime.cluster.transports.watch.PATIENCE = 0.2
+vlang.runtime.cluster.transports.mpi.MOST_BYTES, vlang.runtime.cluster.transports.mpi._INSIDE = 100, 64  # more rounds
 folder, what = Path(sys.argv[1]), sys.argv[2]
 def slow(done):
     rank = os.environ.get("PMI_RANK", os.environ.get("OMPI_COMM_WORLD_RANK"))

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from vlang import Graph
 from vlang.errors import ClusterError
+from vlang.runtime.cluster.job.launched import launched_ranks
 from vlang.runtime.cluster.messages import (
     Picks,
     Reader,
@@ -78,6 +80,9 @@ def test_ranges() -> None:
         assert max(parts) <= 1.1 * work.sum() / size
         blocks = [block for rank in range(size) for block in range(*ranges.blocks(rank))]
         assert blocks == list(range(-(-len(work) // BLOCK)))
+    edges = np.sort(Graph.read("kron:14").row_lengths("in"))[::-1].astype(np.int64)  # by degree, as in a page file
+    parts = [int(edges[slice(*cut_ranges(edges + 1, 4).of(rank))].sum()) for rank in range(4)]
+    assert max(parts) <= 1.1 * edges.sum() / 4
     for n in range(4):
         ranges = cut_ranges(np.ones(n, np.int64), 7)
         assert ranges.n == n
@@ -86,6 +91,18 @@ def test_ranges() -> None:
     assert [inside.blocks(rank) for rank in range(4)] == [(0, 0), (0, 0), (0, 3), (2, 2)]
     assert [inside.padded(rank) for rank in range(4)] == [(0, 0), (0, 0), (0, 300), (0, 0)]
     assert inside.owners(np.array([0, 99, 100, 8999])).tolist() == [0, 0, 1, 2]
+
+
+@pytest.mark.parametrize(("environ", "ranks"), [
+    ({}, 0), ({"PMI_SIZE": "1"}, 1), ({"OMPI_COMM_WORLD_SIZE": "4"}, 4), ({"SLURM_STEP_NUM_TASKS": "8"}, 8),
+    ({"SLURM_STEP_NUM_TASKS": "1"}, 0), ({"SLURM_NTASKS": "8"}, 0)])
+def test_launched_ranks(monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], ranks: int) -> None:
+    """mpiexec and srun are detected from the environment. The shell of a SLURM script is no rank, and starts ranks."""
+    for name in ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"):
+        monkeypatch.delenv(name, raising=False)
+    for name, size in environ.items():
+        monkeypatch.setenv(name, size)
+    assert launched_ranks() == ranks
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float32, np.int64])
