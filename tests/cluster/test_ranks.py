@@ -66,7 +66,7 @@ def assert_same(want: Result, found: Result) -> None:
 
 def on_ranks(size: int, name: str, graph: Graph, keywords: Mapping[str, Any]) -> list[Result]:
     """Return the results of all ranks of a run."""
-    return run_ranks(size, lambda transport: program(name)(graph, threads=1, **keywords))
+    return run_ranks(size, lambda transport: program(name)(graph, **{"threads": 1, **keywords}))
 
 
 def run_case(name: str, some: Case, graph: Graph, number: int) -> None:
@@ -121,7 +121,7 @@ def test_blocks_that_ranges_cut(name: str, directed: bool, keywords: dict[str, o
 
 def test_cache_blocks() -> None:
     """Results are right with cache blocks if a rank has several ranges of senders, before, among and after its own
-    vertices.
+    vertices, and with several threads in a rank.
 
     Ranges end inside of blocks of folds.
     """
@@ -130,7 +130,7 @@ def test_cache_blocks() -> None:
     graph = Graph.from_edges(*ends, directed=True, n=180_000)
     want = program("pagerank")(graph, threads=1, max_rounds=3, research={"blocking": "never"})
     for research in ({"blocking": "always"}, {"blocking": "never"}):
-        for found in on_ranks(3, "pagerank", graph, {"max_rounds": 3, "research": research}):
+        for found in on_ranks(3, "pagerank", graph, {"max_rounds": 3, "research": research, "threads": 2}):
             assert_same(want, found)
 
 
