@@ -19,6 +19,7 @@ import pytest
 
 from tests.sample import EXHAUSTIVE
 from vlang import Graph, load
+from vlang.cli import main
 from vlang.runtime.cluster.job.start import run_job
 
 BESIDE = Path(sys.executable).parent / "mpiexec"
@@ -83,8 +84,10 @@ def test_json_and_errors(tmp_path: Path) -> None:
         assert (done.returncode, done.stderr.count(text)) == (status, 1), done.stderr
 
 
-def test_standard_input(tmp_path: Path) -> None:
-    """One rank of the machine reads the graph from standard input into a page file, which is removed at the end."""
+def test_standard_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One rank of the machine reads the graph from standard input into a page file, which is removed at the end. Ranks
+    that are started again could not read it again.
+    """
     text = "".join(f"v{k} v{k * k % 37} {k % 5 + 1}\n" for k in range(1, 300))
     words = [sys.executable, "-m", "vlang", "run", "sssp", "-", "source=v1", "--weights", "3", "-o"]
     for number, more in (("0", []), ("1", ["--cluster", "2"])):
@@ -94,6 +97,8 @@ def test_standard_input(tmp_path: Path) -> None:
     assert (tmp_path / "0.csv").read_text() == (tmp_path / "1.csv").read_text()
     assert "one rank of each machine writes it to a page file first" in done.stderr
     assert not list(tmp_path.glob("vlang-ranks-*"))
+    assert main(["run", "pagerank", "-", "--cluster", "2", "--checkpoint", str(tmp_path / "s"), "--restarts", "1"]) == 2
+    assert "standard input (-) can be read once; write it to a file" in capsys.readouterr().err
 
 
 

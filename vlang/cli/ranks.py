@@ -36,8 +36,13 @@ def start_ranks(ranks: int, restarts: int, argv: list[str]) -> NoReturn:
     os.execve(command[0], command, environ)
 
 
-def start_asked(cluster: int | str | None, restarts: int | None, checkpoint: str | None) -> None:
-    """Start the ranks that the option --cluster names, unless this process is already one of these ranks."""
+def start_asked(cluster: int | str | None, restarts: int | None, checkpoint: str | None, piped: bool) -> None:
+    """Start the ranks that the option --cluster names, unless this process is already one of these ranks.
+
+    Args:
+        cluster, restarts, checkpoint: the options of these names.
+        piped: whether the command reads standard input.
+    """
     from vlang.runtime.cluster.job.launched import launched_ranks, restarted  # start-up
 
     inside = launched_ranks() > 0
@@ -48,6 +53,9 @@ def start_asked(cluster: int | str | None, restarts: int | None, checkpoint: str
         raise click.UsageError("--restarts goes on from the last checkpoint of all ranks: give --checkpoint DIR as "
                                "well")
     if isinstance(cluster, int) and not inside:
+        if restarts and piped:
+            raise click.UsageError("--restarts starts ranks that read their input again, and standard input (-) can be "
+                                   "read once; write it to a file")
         start_ranks(cluster, restarts or 0, sys.argv[1:])
 
 

@@ -88,7 +88,8 @@ def command(
         return
     cluster, restarts = given.pop("cluster"), given.pop("restarts")
     if cluster is not None or restarts is not None:
-        start_asked(cluster, restarts, given["checkpoint"])
+        piped = "-" in (program, graph, given["vertices"]) or any(word.endswith("=@-") for word in parameters)
+        start_asked(cluster, restarts, given["checkpoint"], piped)
     given |= {"cluster": cluster, "restarts": restarts} if is_ray(cluster) else {}
     with nullcontext() if is_ray(cluster) else as_rank(cluster) as rank:
         if rank is not None and rank.rank:  # only rank 0 writes files, but every rank a part
