@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -88,14 +89,31 @@ def _of_table(
 ) -> EdgeList:
     """The edges of a table; `given` and `renamed` name its columns."""
     if not is_table(frame):
-        raise GraphError("give two arrays of vertex ids, from_edges(src, dst), or one table: "
-                         f"{type(frame).__name__} has neither __arrow_c_stream__ nor __arrow_c_array__"
-                         + ("; collect it first: frame.collect()" if hasattr(frame, "collect") else ""))
+        raise GraphError(f"give two arrays of vertex ids, from_edges(src, dst), or one table: {_no_table(frame)}")
     for option in ("n", "ids"):
         if given[option] is not None:
             raise GraphError(f"`{option}` is for arrays; beside a table of edges write vertices={option}")
-    table = Frame(frame, name)
-    names = list(table.schema.names)
+    with closing(Frame(frame, name)) as table:
+        return _of_frame(table, given, renamed, threads)
+
+
+def _no_table(value: object) -> str:
+    """Why a value is no table of edges, and what to write instead."""
+    name = type(value).__name__
+    if hasattr(value, "collect"):
+        return f"{name} is not computed yet; collect it first: frame.collect()"
+    if isinstance(value, Mapping):
+        return f"{name} is no table; write pandas.DataFrame(...) or pyarrow.table(...) around it"
+    if hasattr(value, "shape") and len(value.shape) == 2:
+        return f"{name} has no names of columns; for pairs, write from_edges(pairs[:, 0], pairs[:, 1])"
+    if isinstance(value, (list, tuple)) and all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in value):
+        return f"{name} is no table; for pairs, write from_edges(*zip(*pairs))"
+    return f"{name} is one column" if hasattr(value, "__arrow_c_stream__") else \
+        f"{name} has neither __arrow_c_stream__ nor __arrow_c_array__"
+
+
+def _of_frame(table: Frame, given: Mapping[str, Any], renamed: Mapping[str, Any], threads: int) -> EdgeList:
+    name, names = table.name, list(table.schema.names)
     ends = _ends(names, name, given)
     titles = _titles(names, renamed, ends)
     asked = Asked(None, None, _names(given["columns"], renamed), parse_missing(given["missing"]), ends,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vlang.runtime.graph.read.text_errors import plural
+
 __all__ = ["KEPT", "kept_note", "loops_note", "parallel_note", "rule_note", "stored_note", "symmetrized_note"]
 
 KEPT = ("self-loops", "parallel edges")
@@ -19,8 +21,8 @@ def stored_note(directed: bool, n: int, m: int) -> str:
     """Describe the stored graph: direction, n vertices and m edges. An undirected edge is counted in both directions.
     """
     if directed:
-        return f"directed, {n:,} vertices, {m:,} edges"
-    return f"undirected, {n:,} vertices, {m:,} edges, each one counted in both directions"
+        return f"directed, {plural(n, 'vertex', 'vertices')}, {plural(m, 'edge')}"
+    return f"undirected, {plural(n, 'vertex', 'vertices')}, {plural(m, 'edge')}, each one counted in both directions"
 
 
 def symmetrized_note(edges: int) -> str:

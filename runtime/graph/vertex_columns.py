@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -117,7 +118,11 @@ def opened_vertices(vertices: object, column: object = None) -> object:
     `column` is the name of the column of ids; None looks for a well-known name.
     """
     if is_table(vertices):
-        return VertexTable.of(Frame(vertices, "the table `vertices`"), column)
+        with closing(Frame(vertices, "the table `vertices`")) as table:
+            return VertexTable.of(table, column)
+    if hasattr(vertices, "collect"):
+        raise GraphError(f"the table `vertices` is a {type(vertices).__name__}, which is not computed yet; collect it "
+                         "first: frame.collect()")
     return local(vertices) if isinstance(vertices, str) else vertices
 
 

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -127,9 +129,20 @@ def test_every_library(made: Any) -> None:
 
 
 def test_a_column_alone_is_an_array() -> None:
+    """A missing value does not become NaN, and times with a zone are in UTC, as in frames."""
     for one in (pd.Series, pl.Series, pa.array):
         assert Graph.from_edges(one([1, 2]), one([2, 3])).m == 2
         assert Graph.from_edges([1], [2], vertices=one([1, 2, 3])).n == 3
+    for lacking in (pd.array([1, None], "Int64"), pd.Series([1, None], dtype="Float64"), pl.Series([1, None]),
+                    pa.array([1, None])):
+        with pytest.raises(GraphError, match=r"has missing values \(1\): leave these out"):
+            Graph.from_edges([1, 2], [2, 3], weight=lacking)
+    day = pd.date_range("2024-01-01", periods=2, tz="Europe/Berlin")
+    for zoned in (day, pd.Series(day), pl.Series(day)):
+        graph = Graph.from_edges([1, 2], [2, 3], day=zoned)
+        framed = Graph.from_edges(pd.DataFrame({"source": [1, 2], "target": [2, 3], "day": day}))
+        assert listed(graph) == listed(framed)
+        assert graph.kinds == framed.kinds
 
 
 def test_all_columns_of_numbers_without_a_choice() -> None:
@@ -184,6 +197,13 @@ WRONG: dict[str, tuple[Any, dict[str, Any], str]] = {
                         "the vertex 1 is given twice"),
     "lazy": (pl.LazyFrame({"source": [1], "target": [2]}), {}, "collect it first: frame.collect()"),
     "no table": ([1, 2], {}, "give two arrays of vertex ids, from_edges(src, dst), or one table"),
+    "pairs": ([(1, 2), (2, 3)], {}, "list is no table; for pairs, write from_edges(*zip(*pairs))"),
+    "rows of pairs": (np.ones((3, 2), int), {}, "write from_edges(pairs[:, 0], pairs[:, 1])"),
+    "dict": ({"source": [1], "target": [2]}, {}, "write pandas.DataFrame(...) or pyarrow.table(...) around it"),
+    "one series": (pd.Series([1, 2]), {}, "Series is one column"),
+    "mixed objects": (pd.DataFrame({"source": [1, "a"], "target": [1, 2]}), {}, "as Arrow: Could not convert 'a' with"),
+    "lazy vertices": (pa.table({"source": [1], "target": [2]}), {"vertices": pl.LazyFrame({"id": [1, 2]})},
+                      "the table `vertices` is a LazyFrame, which is not computed yet; collect it first"),
 }  # fmt: skip
 
 
@@ -193,6 +213,48 @@ def test_mistakes(name: str) -> None:
     with pytest.raises(GraphError) as caught:
         Graph.from_edges(table, **options)
     assert message in str(caught.value)
+
+
+class _Failing:
+    """A table whose library raises its own errors: when the stream is opened, or at a batch. Counts open streams."""
+
+    open = 0
+
+    def __init__(self, late: bool) -> None:
+        self.columns, self._late = ["source", "target"], late
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        if not self._late:
+            raise LookupError("no such table\nat line 1")
+        schema = pa.schema([("source", pa.int64()), ("target", pa.int64())])
+        return pa.RecordBatchReader.from_batches(schema, self._batches()).__arrow_c_stream__()
+
+    def _batches(self) -> Iterator[Any]:
+        _Failing.open += 1
+        try:
+            yield from pa.table({"source": [1], "target": [2]}).to_batches()
+            raise LookupError("out of rows")
+        finally:
+            _Failing.open -= 1
+
+
+def test_streams_that_fail_or_end() -> None:
+    """Errors of other libraries are errors of the graph, and a stream is closed even while the error is kept. A reader
+    that was read before is not an empty graph.
+    """
+    with pytest.raises(GraphError, match=r"cannot be read as Arrow: no such table$"):
+        Graph.from_edges(_Failing(late=False))
+    with pytest.raises(GraphError, match=r"cannot be read: .*out of rows"):
+        Graph.from_edges(_Failing(late=True))
+    with pytest.raises(GraphError, match="the table has no such column") as kept:
+        Graph.from_edges(_Failing(late=True), source="x")
+    assert _Failing.open == 0, kept
+    reader, vertices = TABLE.to_reader(), pa.table({"id": ["ann", "bob", "cy"]}).to_reader()
+    for expected in ("", "the reader has no rows, perhaps because they were read before"):
+        with pytest.raises(GraphError, match=expected) if expected else nullcontext():
+            assert Graph.from_edges(reader, source="buyer", target="seller").m == 3
+        with pytest.raises(GraphError, match=expected) if expected else nullcontext():
+            assert Graph.from_edges(TABLE, source="buyer", target="seller", vertices=vertices).n == 3
 
 
 @pytest.mark.parametrize(("column", "hint"), [

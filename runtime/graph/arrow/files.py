@@ -13,7 +13,7 @@ from vlang.errors import DiskError, GraphError
 from vlang.records import dataclass
 from vlang.runtime.graph.arrow.library import pyarrow
 from vlang.runtime.graph.arrow.tables import check_names
-from vlang.runtime.storage.inputs.spool import parts_of
+from vlang.runtime.storage.inputs.spool import folder_notes, parts_of
 from vlang.runtime.storage.ledger import ledger
 from vlang.runtime.storage.room import hold
 
@@ -97,12 +97,16 @@ class FileTable:
             schema = first.schema_arrow if kind == PARQUET else first.schema
         check_names(str(path), schema)
         rows = groups = 0
+        more: set[str] = set()
         for file in files if kind in (PARQUET, FILE) else ():
             with _named(pa, file, path), _opened(pa, file, kind) as found:
+                more |= {*(found.schema_arrow if kind == PARQUET else found.schema).names} - {*schema.names}
                 rows += found.metadata.num_rows if kind == PARQUET else 0
                 groups += found.metadata.num_row_groups if kind == PARQUET else found.num_record_batches
-        folders = sorted({part for file in files for part in file.parts[:-1] if "=" in part}) if len(files) > 1 else []
-        notes = (f"Not read: the values in names of folders, such as {folders[0]}.",) if folders else ()
+        notes = folder_notes(path, files)
+        if more:
+            notes += (f"Not read: column{'' if len(more) == 1 else 's'} {', '.join(sorted(more))}, which the first "
+                      f"file, {files[0].name}, does not have.",)
         return FileTable(str(path), files, kind, schema, rows if kind == PARQUET else None, groups, notes)
 
     def share(self, place: int, parts: int) -> FileTable:

@@ -50,11 +50,14 @@ class Frame:
         """
         pa = pyarrow(f"{what}, a {type(given).__name__},")
         self.name = what
+        self._once = isinstance(given, pa.RecordBatchReader)
         self.format = f"Table ({type(given).__module__.partition('.')[0]}.{type(given).__name__})"
         try:
             self._reader = _reader(pa, given)
-        except (pa.ArrowException, TypeError, ValueError, NotImplementedError) as error:
-            raise GraphError(f"{what}: its columns cannot be read as Arrow: {str(error).splitlines()[0]}") from None
+        except MemoryError:
+            raise
+        except Exception as error:  # of the library of the table, such as DuckDB's
+            raise GraphError(f"{what}: its columns cannot be read as Arrow: {_said(error)}") from None
         self.schema = self._reader.schema
         self.rows = getattr(given, "num_rows", None) if isinstance(given, (pa.Table, pa.RecordBatch)) else None
         self.notes: tuple[str, ...] = ()
@@ -62,12 +65,32 @@ class Frame:
 
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
         """See `ArrowTable.batches`."""
-        pa = pyarrow(self.name)
+        rows = 0
+        while (batch := self._next()) is not None:
+            rows += batch.num_rows
+            yield batch.select(list(columns))
+        if self._once and not rows:
+            raise GraphError(f"{self.name}: the reader has no rows, perhaps because they were read before\n"
+                             "  expected: a table, which can be read more than once: reader.read_all()")  # fmt: skip
+
+    def _next(self) -> Any:
+        """The next batch; None at the end."""
         try:
-            for batch in self._reader:
-                yield batch.select(list(columns))
-        except (pa.ArrowException, OSError) as error:
-            raise GraphError(f"{self.name}: cannot be read: {str(error).splitlines()[0]}") from None
+            return next(iter(self._reader), None)
+        except MemoryError:
+            raise
+        except Exception as error:  # of the library of the table
+            raise GraphError(f"{self.name}: cannot be read: {_said(error)}") from None
+
+    def close(self) -> None:
+        """Release the stream. Until then, a connection of DuckDB runs no other query."""
+        self._reader.close()
+
+
+def _said(error: Exception) -> str:
+    """The message of an error in one line. pandas raises errors of Arrow with several texts."""
+    texts = [text for text in error.args if isinstance(text, str)] if len(error.args) > 1 else []
+    return "; ".join(texts) or next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def _reader(pa: Any, given: Any) -> Any:

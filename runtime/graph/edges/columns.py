@@ -55,7 +55,8 @@ def narrowed(name: str, values: ArrayLike) -> Array:
         return array.astype(integer_dtype(int(low), int(high)), copy=False)
     if array.dtype.kind == "f":
         return array if array.dtype.itemsize <= 8 else array.astype(np.float64)
-    raise GraphError(f"edge column {name!r} must hold numbers, not {_kind(array)}")
+    raise GraphError(f"edge column {name!r} must hold numbers, not {_kind(array)}; convert it, say with "
+                     ".astype(float)")
 
 
 def narrowed_dtype(name: str, dtype: np.dtype[Any], blocks: Iterable[Array]) -> np.dtype[Any]:
@@ -122,6 +123,8 @@ def _range(values: Array) -> tuple[int | float, int | float]:
 
 
 def _kind(values: Array) -> str:
+    if values.dtype.kind == "O":
+        return ", ".join(sorted({type(value).__name__ for value in values.tolist()}))
     return {"c": "complex numbers", "U": "text", "S": "bytes", "M": "dates", "m": "time spans"}.get(
         values.dtype.kind, f"{values.dtype}"
     )

@@ -59,20 +59,36 @@ def given_path(value: object) -> str | Path:
 
 
 def given_array(name: str, value: Any) -> np.ndarray[Any, Any]:
-    """A value as an array. Raises GraphError for lists of different lengths, and for an array with masked values."""
+    """A value as an array. Times with a time zone become times in UTC. Raises GraphError for lists of different
+    lengths, and for an array with masked or missing values.
+    """
     refuse_masked(name, value)
+    dtype: Any = getattr(value, "dtype", None)
+    zoned = hasattr(dtype, "tz") and hasattr(dtype, "unit")  # of pandas, which would give objects
     try:
-        return np.asarray(value)
+        return np.asarray(value, f"M8[{dtype.unit}]") if zoned else np.asarray(value)
     except (ValueError, TypeError, OverflowError) as error:
         raise GraphError(f"{name} is no array: {str(error).partition('.')[0]}") from None
 
 
 def refuse_masked(name: str, value: object) -> None:
-    """Raise GraphError for an array with masked values. NumPy itself would silently use the values under the mask."""
+    """Raise GraphError for an array with masked values, or a column with missing values. NumPy itself would silently
+    use the values under the mask, and NaN for missing values.
+    """
     masked = sys.modules.get("numpy.ma")  # loaded if the value is a masked array; it takes 10 ms to load
     if masked is not None and isinstance(value, masked.MaskedArray) and masked.is_masked(value):
         count = int(masked.getmaskarray(value).sum())
         raise GraphError(f"{name} has masked values ({count:,}): leave these out, or fill them with .filled(...)")
+    if lacking := _nulls(value):
+        raise GraphError(f"{name} has missing values ({lacking:,}): leave these out, or fill them with numbers")
+
+
+def _nulls(value: Any) -> int:
+    """The missing values of a column of pyarrow, polars, or a type of pandas that is not one of NumPy."""
+    if hasattr(value, "null_count"):
+        return int(value.null_count() if callable(value.null_count) else value.null_count)
+    own = hasattr(value, "isna") and not isinstance(getattr(value, "dtype", None), np.dtype)
+    return int(np.count_nonzero(value.isna())) if own else 0
 
 
 def _shown(value: object) -> str:

@@ -114,12 +114,16 @@ class _JsonTable:
 
         self._json = pyarrow_json
         self.name, self._file, self._window = str(path), opened_text(path), min(_WINDOW, window)
-        self.notes: tuple[str, ...] = ()
+        self.notes = self._file.notes
         self.rows = 0
         self.schema: Any = self._pa.schema([])
         for table in self._parsed(None):
             self.rows += table.num_rows
         check_names(self.name, self.schema)
+        if "nodes" in self.schema.names and {"links", "edges"} & set(self.schema.names):
+            raise GraphError(f"{path}: this looks like node-link data of NetworkX, one object for a whole graph\n  "
+                             "expected: one object for each edge; in Python, "
+                             "vlang.Graph.from_networkx(networkx.node_link_graph(json.load(file)))")  # fmt: skip
         if len(self.schema.names) < 2:
             raise GraphError(f"{path}: an object has {len(self.schema.names)} members, and an edge has two ends")
         chosen = choose_ends(path, list(self.schema.names), None, len(self.schema.names), ends)

@@ -37,7 +37,7 @@ _FORMATS = "lines of two vertices each, MatrixMarket, or DIMACS (.gr)"
 _EDGES = "two vertices on each line, between them white space, a comma or a semicolon"
 _OTHER_TEXT = (
     ("XML", re.compile(r"<(\?xml|!doctype|html|graphml|gexf)\b", re.IGNORECASE), _FORMATS),
-    ("JSON", re.compile(r"[{\[]"), _FORMATS),
+    ("JSON", re.compile(r"[{\[]"), 'one object on each line (JSON lines), such as {"source": 1, "target": 2}'),
     ("DOT", re.compile(r"(strict\s+)?(di)?graph\b[^{]*\{", re.IGNORECASE), _FORMATS),
     ("Pajek", re.compile(r"\*(arcs|edges)\b", re.IGNORECASE), "*Vertices COUNT first"),
     ("graph6", re.compile(r">>(graph|sparse|digraph)6<<"), _FORMATS),

@@ -9,7 +9,7 @@ from pathlib import Path
 from vlang.errors import GraphError
 from vlang.runtime.graph.read.source import TextFile, Window
 from vlang.runtime.graph.read.text_errors import problem
-from vlang.runtime.storage.inputs.spool import parts_of
+from vlang.runtime.storage.inputs.spool import folder_notes, parts_of
 
 __all__ = ["TextParts", "opened_text"]
 
@@ -31,6 +31,7 @@ class TextParts(TextFile):
         super().__init__(files[0])
         self.path = path
         self._parts = [TextFile(file) for file in files]
+        self.notes = folder_notes(path, files)
         self.size = sum(part.size for part in self._parts)
 
     @property

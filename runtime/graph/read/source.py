@@ -60,6 +60,7 @@ class TextFile:
     """A readable regular file. Every call of `head` and `windows` reads the file from its beginning.
 
     `header` is the first line of data if it has the names of the columns, else ""; the reader of edges sets `header`.
+    `notes` are sentences about what is not read.
 
     Raises DiskError if the file does not exist, is not a regular file, or is not readable.
     """
@@ -80,6 +81,7 @@ class TextFile:
             raise DiskError(f"{self.path}: cannot be read: {error.strerror or error}") from None
         self.size = kind.st_size
         self.header = ""
+        self.notes: tuple[str, ...] = ()
         self._returns = False  # whether lines end in CR; `head` sets it
 
     @property

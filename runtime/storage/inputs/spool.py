@@ -7,7 +7,7 @@ import os
 import shutil
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
@@ -17,7 +17,7 @@ from vlang.errors import DiskError
 from vlang.runtime.storage.inputs.copied import Copied, new_copy, readable
 from vlang.runtime.storage.inputs.remote import fetched, is_remote
 
-__all__ = ["STDIN", "check_file", "parts_of", "seekable", "seekable_parts"]
+__all__ = ["STDIN", "check_file", "folder_notes", "parts_of", "seekable", "seekable_parts"]
 
 STDIN = "standard input"
 
@@ -117,6 +117,13 @@ def parts_of(path: str | os.PathLike[str]) -> tuple[Path, ...]:
         raise
     except (OSError, ValueError):
         return ()
+
+
+def folder_notes(path: str | os.PathLike[str], files: Iterable[Path]) -> tuple[str, ...]:
+    """A sentence about values in the names of folders below `path` ("year=2024"), which no reader takes as a column."""
+    given = Path(path).parts
+    found = sorted({part for file in files for part in file.parts[:-1] if "=" in part and part not in given})
+    return (f"Not read: the values in names of folders, such as {found[0]}.",) if found else ()
 
 
 def seekable_parts(path: str | os.PathLike[str], needed: str) -> AbstractContextManager[Path]:

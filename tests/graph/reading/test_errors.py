@@ -177,7 +177,7 @@ MESSAGES: dict[str, tuple[bytes, str]] = {
     "json": (
         b'{"nodes": []}\n',
         'g, line 1: this looks like JSON, not like a list of edges\n  found:    {"nodes": []}\n'
-        "  expected: lines of two vertices each, MatrixMarket, or DIMACS (.gr)",
+        '  expected: one object on each line (JSON lines), such as {"source": 1, "target": 2}',
     ),
     "matrix: short banner": (
         MATRIX + b"real\n1 1 0\n",

@@ -104,6 +104,9 @@ def test_json_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert shape.m in (3, 4)
     with pytest.raises(GraphError, match="no value in row 1"):
         Graph.read(tmp_path / "a", columns=["new"])
+    (tmp_path / "node-link").write_text('{"nodes": [{"id": 1}], "edges": [{"source": 1, "target": 1}]}\n')
+    with pytest.raises(GraphError, match="this looks like node-link data of NetworkX"):
+        Graph.read(tmp_path / "node-link")
     (tmp_path / "b").write_text('{"source": "2020-01-01", "target": "b"}\n{"source": "2021-01-01", "target": "c"}\n')
     assert Graph.read(tmp_path / "b").ids.tolist() == ["2020-01-01", "2021-01-01", "b", "c"]
 
@@ -123,6 +126,14 @@ def test_texts_in_several_files(tmp_path: Path) -> None:
         convert(path, tmp_path / "a.vg")
         assert listed(Graph.read(tmp_path / "a.vg")) == expected
     assert "4 files" in Graph.read(folder).notes[0]
+    dated = tmp_path / "dated" / "year=2024"
+    dated.mkdir(parents=True)
+    (dated / "a.jsonl").write_text('{"source": 1, "target": 2}\n')
+    said = "Not read: the values in names of folders, such as year=2024."
+    assert said in Graph.read(tmp_path / "dated").notes
+    (dated / "a.jsonl").write_text("1 2\n")
+    assert said in Graph.read(tmp_path / "dated").notes
+    assert said not in Graph.read(dated).notes
     plain = tmp_path / "plain"
     plain.mkdir()
     for i in range(2):

@@ -75,6 +75,9 @@ def test_folders_and_globs(here: Path) -> None:
         assert "Not needed, so not read: columns day, count." in graph.notes
         again = pickle.loads(pickle.dumps(graph.by_path()))
         assert listed(again) == listed(graph)
+    _written(TABLE.append_column("more", TABLE["count"]), here / "all" / "year=2" / "a.parquet", "parquet")
+    more = "Not read: column more, which the first file, a.parquet, does not have."
+    assert more in Graph.read("all", **ENDS).notes
     (here / "all" / "year=0" / "A notes.txt").write_text("1 2")  # before the tables in order
     with pytest.raises(GraphError, match=r"notes.txt is neither Parquet nor Arrow, as a.parquet is"):
         Graph.read("all", **ENDS)

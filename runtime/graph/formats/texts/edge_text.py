@@ -74,7 +74,7 @@ def read_edge_text(
         raise problem(file.path, f"the file has no edges: {why}")
     refuse_second_header(file, table, ends, read)
     left_out |= {fields[i].name: LeftOut(why, numbers=True) for i, why in read.left_out.items()}
-    notes = [*_column_notes(file, table, fields, left_out), *_id_notes(text), *_count_notes(head, read)]
+    notes = [*file.notes, *_column_notes(file, table, fields, left_out), *_id_notes(text), *_count_notes(head, read)]
     warnings = [*ends.warnings, *refuse_by_rows(file, table, read), *read.rounded.values(),
                 *doubts(file, head, table, read, asked)]
     warnings += _beside(file.path, asked.ends)
