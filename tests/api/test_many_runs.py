@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +16,8 @@ from tests.paged.stores import opened, store_of
 from vlang import BindError, Graph, Options, Program, Result
 from vlang.api.arguments.vertex_lists import described_list
 from vlang.api.running import together
-from vlang.errors import VlangError
+from vlang.errors import OutOfMemory, VlangError
+from vlang.runtime.cpu.placement import Placement
 from vlang.runtime.cpu.together import searches, woven_pass
 from vlang.runtime.cpu.together.group import LEAST
 from vlang.runtime.cpu.together.searches import SEARCHES
@@ -253,6 +255,36 @@ def test_runs_share_the_pages_of_a_file() -> None:
     assert loaded[0].together.startswith("8 runs went together")
     assert "edges in memory" in loaded[0].placement
     same(loaded[7], plain[7])
+
+
+def test_the_arrays_of_other_runs_count_when_edges_are_placed() -> None:
+    """A budget holds the arrays of all runs: edges that one run has in memory are streamed for several, the pages that
+    stay become fewer, and the smallest budget becomes larger.
+    """
+    ppr, stored = vlang.load("ppr"), opened(drawn(1_000, 300_000, 0), 1 << 13)
+
+    def placed(memory: int, runs: int) -> Placement:
+        return together._placement(ppr, ppr.bound(stored, Options(memory=memory, threads=2), {"seeds": [0]})[1], runs)
+
+    whole, others = placed(1 << 24, 1), placed(1 << 24, 8)
+    beside = others.needed - whole.needed
+    assert 7 * 2 * 4 * stored.n <= beside <= 64 * 8 * stored.n  # at least two fields of floats for each other run
+    assert not placed(whole.needed, 1).streams
+    assert placed(whole.needed, 8).streams
+    assert not placed(whole.needed + beside, 8).streams
+    tight = whole.needed * 3 // 4
+    assert placed(tight, 1).pages - placed(tight, 8).pages == beside
+
+    def least(runs: int) -> int:
+        return bisect_left(range(tight), True, key=lambda memory: fits(memory, runs))
+
+    def fits(memory: int, runs: int) -> bool:
+        try:
+            return placed(memory, runs).windows is None
+        except OutOfMemory:
+            return False
+
+    assert least(8) - least(1) == beside
 
 
 @pytest.mark.usefixtures("every_graph")

@@ -25,6 +25,7 @@ from vlang.runtime.cpu.together.group import LEAST, Abandoned, Group
 from vlang.runtime.cpu.together.machine import TOGETHER_WAYS, TogetherMachine
 from vlang.runtime.cpu.together.searches import SEARCHES, TogetherReach
 from vlang.runtime.engine.engine import run_plan
+from vlang.runtime.engine.machine import Machine
 from vlang.runtime.engine.run_outcome import Outcome
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.engine.way import way_of
@@ -42,8 +43,8 @@ if TYPE_CHECKING:
     from vlang.runtime.cpu.placement import Placement
     from vlang.runtime.results.result import Result
 
-__all__ = ["alone", "alone_because", "in_turns", "most_together", "never_together", "on_one_gpu",
-           "outcome_of", "run_together", "summary"]
+__all__ = ["alone", "alone_because", "apart_because", "in_turns", "most_together", "on_one_gpu", "outcome_of",
+           "plan_of", "run_in_turns", "run_together", "summary"]
 
 _FEWEST = 1 << 17  # edges of a graph below which taking turns takes longer than it saves
 _FEWEST_SEARCHED = 4_000_000  # the same for searches, which read few edges by themselves
@@ -58,17 +59,13 @@ def alone_because(program: Program, calls: Sequence[Call]) -> str:
     calls can run together.
     """
     call, graph = calls[0], calls[0].graph
-    reason = never_together(call)
+    reason = apart_because(calls, ", or memory has no room for more at a time")
     if reason:
         return reason
-    if len(calls) < LEAST:
-        return f"these are fewer than {LEAST} runs, or memory has no room for more at a time"
     streams = graph.stored is not None and _placement(program, call, 1).streams
     fewest = _FEWEST_SEARCHED if _searches(program, call) and not streams else _FEWEST
     if graph.m < fewest or (graph.m < _DENSE * graph.n and not streams):
         return f"the graph has fewer than {fewest:,} edges, or than {_DENSE} times as many as vertices"
-    if any(set(one.fields) != set(call.fields) or one.graph is not graph for one in calls):
-        return "they are given different fields"
     loops = _plan_of(program, call).loops
     stages = [stage for loop in loops for stage in loop.stages]
     if not stages:
@@ -79,14 +76,24 @@ def alone_because(program: Program, calls: Sequence[Call]) -> str:
                 "a vertex takes all that its neighbours contribute at once")
 
 
-def never_together(call: Call) -> str:
-    """Return the reason why no two runs with the options of a call share their reads; "" if they may on some device."""
+def apart_because(calls: Sequence[Call], room: str = "") -> str:
+    """Return the reason why calls with the same options share their reads on no device; "" if they may on some device.
+
+    `room` is what else may be the reason if these are fewer runs than it takes.
+    """
+    call = calls[0]
     other = _other_option(call)
     if other:
         return f"with the option `{other}` runs do not go together"
     if here() is not None:
         return "they run on several ranks"
-    return "their progress is shown or recorded" if listeners() else ""
+    if listeners():
+        return "their progress is shown or recorded"
+    if len(calls) < LEAST:
+        return f"these are fewer than {LEAST} runs{room}"
+    if any(set(one.fields) != set(call.fields) or one.graph is not call.graph for one in calls):
+        return "they are given different fields"
+    return ""
 
 
 def most_together(program: Program, call: Call) -> int:
@@ -257,17 +264,24 @@ def outcome_of(task: Task[Outcome], tasks: Sequence[Task[Outcome]]) -> Outcome:
         raise
 
 
-def _plan_of(program: Program, call: Call) -> Plan:
+def plan_of(program: Program, call: Call, target: str) -> Plan:
+    """The plan of a call for "numba" or "cuda"."""
     graph = call.graph
     return program.plan(columns_of(program.stages(call.precision).program, graph), frozenset(call.fields),
-                        call.precision, "numba", call.options.without, renumbered(graph, call.options),
+                        call.precision, target, call.options.without, renumbered(graph, call.options),
                         sizes_of(graph.n, graph.m))
 
 
+def _plan_of(program: Program, call: Call) -> Plan:
+    return plan_of(program, call, "numba")
+
+
+def run_in_turns(plan: Plan, call: Call, watch: Watch, machine: Machine) -> Outcome:
+    """Run one of the calls, in a thread that computes only while it has the turn."""
+    return run_plan(plan, call.graph, machine, call.scalars, call.fields, call.options, watch=watch)
+
+
 def _outcome(plan: Plan, call: Call, watch: Watch, opened: Callable[[], TogetherMachine]) -> Outcome:
-    """Run one of the calls, in a thread that computes only while it has the turn. `opened` opens the machine."""
-    machine = opened()
-    try:
-        return run_plan(plan, call.graph, machine, call.scalars, call.fields, call.options, watch=watch)
-    finally:
-        machine.close()
+    """`run_in_turns` by a machine that `opened` opens."""
+    with closing(opened()) as machine:
+        return run_in_turns(plan, call, watch, machine)

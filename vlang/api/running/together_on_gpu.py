@@ -7,21 +7,17 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
-from vlang.api.running.columns import columns_of
 from vlang.api.running.memory import within_budget
 from vlang.api.running.on_disk import placed
 from vlang.api.running.ran import Ran
-from vlang.api.running.run_call import renumbered, result_of_run, warnings_after
-from vlang.api.running.together import alone, in_turns, never_together, outcome_of, summary
+from vlang.api.running.run_call import result_of_run, warnings_after
+from vlang.api.running.together import alone, apart_because, in_turns, outcome_of, plan_of, run_in_turns, summary
 from vlang.api.running.watched import watched
-from vlang.ir.forms.ranges import sizes_of
 from vlang.runtime.cpu.together.group import LEAST, Group
-from vlang.runtime.engine.engine import run_plan
 from vlang.runtime.engine.run_outcome import Outcome
 from vlang.runtime.gpu.device.choose import choose
-from vlang.runtime.gpu.together.machine import TogetherGpuMachine, machines_together
+from vlang.runtime.gpu.together.machine import machines_together
 from vlang.runtime.gpu.together.woven import MOST_VERTICES, specs_of
-from vlang.runtime.plan.plan import Plan, Watch
 from vlang.runtime.storage.room import memory_named
 from vlang.runtime.threads.tasks import Task
 
@@ -40,16 +36,12 @@ def alone_on_gpu_because(program: Program, calls: Sequence[Call]) -> str:
     "" if the calls can run together.
     """
     call, graph = calls[0], calls[0].graph
-    reason = never_together(call)
+    reason = apart_because(calls)
     if reason:
         return reason
-    if len(calls) < LEAST:
-        return f"these are fewer than {LEAST} runs"
     if graph.m < _FEWEST or graph.n > MOST_VERTICES:
         return f"the graph has fewer than {_FEWEST:,} edges, or more than {MOST_VERTICES:,} vertices"
-    if any(set(one.fields) != set(call.fields) or one.graph is not graph for one in calls):
-        return "they are given different fields"
-    plan = _plan_of(program, call)
+    plan = plan_of(program, call, "cuda")
     stages = [stage for loop in plan.loops for stage in loop.stages]
     if not any(stage.name in specs_of(plan) for stage in stages):
         return next((stage.gpu.alone for stage in stages if stage.gpu is not None and stage.gpu.alone and stage.domain),
@@ -78,7 +70,7 @@ def _first_calls(program: Program, calls: Sequence[Call]) -> list[Callable[[], R
     returns the result, or raises the error of the call; [] if these calls are too few to share passes.
     """
     call = calls[0]
-    plan, options = _plan_of(program, call), call.options
+    plan, options = plan_of(program, call, "cuda"), call.options
     with ExitStack() as stack:
         stack.enter_context(memory_named(f"{len(calls)} runs of {program.name} on {call.graph.name}"))
         short = stack.enter_context(within_budget(lambda target: plan, call.graph, options))
@@ -95,7 +87,7 @@ def _first_calls(program: Program, calls: Sequence[Call]) -> list[Callable[[], R
         group = Group(graph, len(calls), 1)
         for number, machine in enumerate(machines):
             machine.join(group, number, woven)
-        tasks = in_turns(group, [partial(_outcome, plan, one, watched(program, one)[0], machine)
+        tasks = in_turns(group, [partial(run_in_turns, plan, one, watched(program, one)[0], machine)
                                  for one, machine in zip(calls, machines)])
         notes = [machine.passes.notes() for machine in machines]
 
@@ -108,15 +100,3 @@ def _first_calls(program: Program, calls: Sequence[Call]) -> list[Callable[[], R
         return found
 
     return [partial(result, *each) for each in zip(calls, tasks, notes, strict=True)]
-
-
-def _plan_of(program: Program, call: Call) -> Plan:
-    graph = call.graph
-    return program.plan(columns_of(program.stages(call.precision).program, graph), frozenset(call.fields),
-                        call.precision, "cuda", call.options.without, renumbered(graph, call.options),
-                        sizes_of(graph.n, graph.m))
-
-
-def _outcome(plan: Plan, call: Call, watch: Watch, machine: TogetherGpuMachine) -> Outcome:
-    """Run one of the calls, in a thread that computes only while it has the turn."""
-    return run_plan(plan, call.graph, machine, call.scalars, call.fields, call.options, watch=watch)
