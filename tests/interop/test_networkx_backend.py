@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import networkx as nx
+import numpy as np
 import pytest
 
 from tests.sample import EXHAUSTIVE
@@ -127,6 +128,27 @@ def test_conversions_are_kept_until_the_graph_changes() -> None:
         graph.add_edge(0, 2, weight=1)
         assert nx.dijkstra_path_length(graph, 0, 2, backend="vlang") == 1
     assert nx.pagerank(pickle.loads(pickle.dumps(kept)), backend="vlang") == nx.pagerank(kept, backend="vlang")
+
+
+def _reordered() -> Any:
+    """Return a graph whose rows are stored in another order than its nodes."""
+    graph = nx.gnp_random_graph(40, 0.2, seed=1, directed=True)
+    graph._adj = dict(reversed(graph._adj.items()))
+    return graph
+
+
+@pytest.mark.parametrize("made", [
+    lambda: nx.Graph([(1, 2), (1.0, 3), (True, 4), (np.int64(2), 5), (2.0, 6)]),
+    lambda: nx.DiGraph([(2**70, 1), (1, -(2**63))]),
+    lambda: nx.DiGraph([("a", (1, 2)), ((1, 2), "b"), ("b", 7)]), _reordered,
+    lambda: nx.subgraph_view(_reordered(), filter_node=lambda node: node % 3),
+    lambda: nx.gnm_random_graph(300, 20_000, seed=1),
+], ids=["equal keys", "large", "of several types", "other order", "a view", "many entries"])
+def test_nodes_and_rows_of_any_kind(made: Any) -> None:
+    graph = made()
+    ranks = nx.pagerank(graph, backend="vlang")
+    assert list(ranks) == list(graph)
+    assert ranks == pytest.approx(nx.pagerank(graph), abs=1e-12)
 
 
 @pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])

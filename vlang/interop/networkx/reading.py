@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
-from itertools import chain
-from typing import Any, cast
+import struct
+from collections.abc import Hashable, Iterable, Iterator
+from itertools import chain, islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +17,12 @@ __all__ = ["Ends", "Rows", "Weights", "ends_of", "rows_of", "weights_of"]
 EXACT = 2**53
 """Integers below this are exact in 64-bit floats."""
 
+_PACKED = 1 << 14
+"""Integers that are handed to `struct` at a time."""
+
 Array = NDArray[Any]
 
-Rows = list[Mapping[Any, Any]]
+Rows = list[dict[Any, Any]]
 """The adjacency of each node, in the order of the nodes: the data of its edges by neighbour."""
 
 
@@ -86,14 +90,13 @@ def weights_of(graph: Any, rows: Rows, ends: Ends, name: Hashable, default: Any)
     Raises:
         NotImplementedError: a value is not a finite real number, or is an integer of at least 2^53.
     """
-    data = _data(rows)
     if graph.is_multigraph():
-        groups = [[edge.get(name, default) for edge in edges.values()] for edges in data]
+        groups = [[edge.get(name, default) for edge in edges.values()] for edges in _data(rows)]
         numbers = _numbers([value for group in groups for value in group], name)
         starts = np.cumsum([0, *map(len, groups)])[:-1]
         least, total = (np.minimum.reduceat(numbers, starts), np.add.reduceat(numbers, starts)) if groups \
             else (numbers, numbers)
-    elif default == 1 and not any(data):  # no edge has any attribute: decided without a look-up for each
+    elif default == 1 and not any(map(any, map(dict.values, rows))):  # no edge has any attribute: no look-up for each
         return Weights(None, _as_weights(ends.count), True, float(len(ends.src) > 0))
     else:
         numbers = least = total = _numbers([edge.get(name, default) for edge in _data(rows)], name)
@@ -103,25 +106,22 @@ def weights_of(graph: Any, rows: Rows, ends: Ends, name: Hashable, default: Any)
 
 
 def rows_of(graph: Any, nodes: list[Any]) -> Rows:
-    """The adjacency of each node of a NetworkX graph.
+    """The adjacency of each node of a NetworkX graph. Views become dictionaries, which are read faster.
 
     Args:
         nodes: all nodes of the graph.
     """
-    rows: Rows = list(map(graph._adj.__getitem__, nodes))  # the public `adj` wraps every row in a view
+    adjacency = graph._adj  # the public `adj` wraps every row in a view
+    in_order = type(adjacency) is dict and list(adjacency) == nodes  # then no row is looked up
+    rows: Rows = list(adjacency.values() if in_order else map(adjacency.__getitem__, nodes))
     if set(map(type, rows)) <= {dict}:
         return rows
     return [row if type(row) is dict else dict(row.items()) for row in rows]  # the length of a view may be wrong
 
 
 def _data(rows: Rows) -> Iterable[Any]:
-    """The edge data of all adjacency entries, in order.
-
-    Rows that are dictionaries are read faster than rows of views.
-    """
-    if set(map(type, rows)) <= {dict}:
-        return chain.from_iterable(map(dict.values, cast("list[dict[Any, Any]]", rows)))
-    return chain.from_iterable(row.values() for row in rows)
+    """The edge data of all adjacency entries, in order."""
+    return chain.from_iterable(map(dict.values, rows))
 
 
 def _kept(values: Array, listed: NDArray[np.bool_] | None) -> Array:
@@ -134,9 +134,9 @@ def _as_weights(values: Array | None) -> Array | None:
 
 def _positions(nodes: list[Any], keys: Iterable[Any], count: int) -> Array:
     """The position of each key in `nodes`. Integers are looked up in arrays, because dictionaries are slower."""
-    if set(map(type, nodes)) == {int} and min(nodes) >= -(2**63) and max(nodes) < 2**63:
-        numbers = np.array(nodes, dtype=np.int64)
-        wanted = np.fromiter(keys, np.int64, count)
+    numbers, keys = _whole(nodes), iter(keys)
+    if numbers is not None:
+        wanted = _packed(keys, count)
         low, span = int(numbers.min()), int(numbers.max()) - int(numbers.min()) + 1
         if span <= 32 * len(nodes) + (1 << 16):
             places = np.zeros(span, dtype=np.int64)
@@ -146,6 +146,28 @@ def _positions(nodes: list[Any], keys: Iterable[Any], count: int) -> Array:
         return order[np.searchsorted(numbers, wanted, sorter=order)]
     index = {node: place for place, node in enumerate(nodes)}
     return np.fromiter(map(index.__getitem__, keys), np.int64, count)
+
+
+def _whole(nodes: list[Any]) -> NDArray[np.int64] | None:
+    """The nodes as int64; None unless all are integers that fit."""
+    if set(map(type, nodes)) != {int}:
+        return None
+    try:
+        return np.array(nodes, dtype=np.int64)
+    except OverflowError:
+        return None
+
+
+def _packed(keys: Iterator[Any], count: int) -> NDArray[np.int64]:
+    """Integers as an array, by the module `struct`, which takes half the time of `numpy.fromiter`."""
+    found = np.empty(count, dtype=np.int64)
+    for first in range(0, count, _PACKED):
+        some = tuple(islice(keys, min(_PACKED, count - first)))
+        try:
+            struct.pack_into(f"{len(some)}q", found.data, 8 * first, *some)
+        except struct.error:  # a float that equals a node
+            found[first : first + len(some)] = some
+    return found
 
 
 def _numbers(values: list[Any], name: Hashable) -> Array:
