@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from vlang.runtime.graph.edges.edge_list import EdgeList
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["write_graphml"]
+__all__ = ["attribute", "labels", "times_as_texts", "write_graphml", "written_type"]
 
 _HEAD = ('<?xml version="1.0" encoding="utf-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n')
 _UNWRITTEN = re.compile(r"[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")  # XML 1.0 has no form for these characters
@@ -39,20 +39,30 @@ def write_graphml(graph: Graph, file: IO[bytes], path: str, _suffix: str) -> lis
     edges = listed_edges(graph)
     for text in _lines(graph, edges, path):
         file.write(text.encode())
+    return lost(graph) + times_as_texts(graph)
+
+
+def times_as_texts(graph: Graph) -> list[str]:
+    """A note about the columns of times, for a format without times."""
     times = [name for name, kind in graph.kinds.items() if isinstance(kind, Times)]
-    return lost(graph) + ([f"Written as texts: the times of {', '.join(times)}."] if times else [])
+    return [f"Written as texts: the times of {', '.join(times)}."] if times else []
+
+
+def written_type(edges: EdgeList, name: str) -> str:
+    """The type of a column in GraphML and GEXF."""
+    return "string" if name in edges.kinds else "double" if edges.columns[name].dtype.kind == "f" else "long"
 
 
 def _lines(graph: Graph, edges: EdgeList, path: str) -> Iterator[str]:
     yield _HEAD
-    for number, (name, values) in enumerate(edges.columns.items()):
-        type_ = "string" if name in edges.kinds else "double" if values.dtype.kind == "f" else "long"
-        yield f'<key id="d{number}" for="edge" attr.name={_attribute(path, name)} attr.type="{type_}"/>\n'
+    for number, name in enumerate(edges.columns):
+        type_ = written_type(edges, name)
+        yield f'<key id="d{number}" for="edge" attr.name={attribute(path, name)} attr.type="{type_}"/>\n'
     yield f'<graph edgedefault="{"directed" if graph.directed else "undirected"}">\n'
     for part in blocks(graph.n):
-        yield "".join(f"<node id={label}/>\n" for label in _labels(path, graph.ids.values[part]))
+        yield "".join(f"<node id={label}/>\n" for label in labels(path, graph.ids.values[part]))
     for part in blocks(len(edges.src)):
-        ends = [_labels(path, graph.ids.values[end[part]]) for end in (edges.src, edges.dst)]
+        ends = [labels(path, graph.ids.values[end[part]]) for end in (edges.src, edges.dst)]
         cells = [_data(path, number, column_values(edges, name, part)) for number, name in enumerate(edges.columns)]
         data = map("".join, zip(*cells)) if cells else [""] * len(ends[0])
         yield "".join(f"<edge source={u} target={v}>{one}</edge>\n" for u, v, one in zip(*ends, data))
@@ -65,13 +75,14 @@ def _data(path: str, number: int, values: NDArray[Any]) -> list[str]:
     return [f'<data key="d{number}">{text}</data>' for text in texts]
 
 
-def _labels(path: str, ids: NDArray[Any]) -> list[str]:
-    return [_attribute(path, text) for text in map(str, ids.tolist())]
+def labels(path: str, ids: NDArray[Any]) -> list[str]:
+    """Ids as quoted values of an attribute. Raises GraphError."""
+    return [attribute(path, text) for text in map(str, ids.tolist())]
 
 
-def _attribute(path: str, text: str) -> str:
+def attribute(path: str, text: str) -> str:
     """A quoted value of an attribute. Line ends and tabs become references, because parsers turn line ends and tabs
-    into blanks.
+    into blanks. Raises GraphError for characters that XML does not have.
     """
     return quoteattr(_known(path, text), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
 

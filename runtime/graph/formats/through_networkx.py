@@ -102,9 +102,11 @@ class _Foreign(ListFormat):
         return None
 
     def write(self, graph: Graph, file: IO[bytes], path: str, suffix: str) -> list[str]:
+        from vlang.runtime.graph.formats.foreign_texts import write_gexf, write_gml, write_pajek  # start-up
         from vlang.runtime.graph.formats.graphml_text import write_graphml  # start-up
 
-        return write_graphml(graph, file, path, suffix)
+        writers = {".graphml": write_graphml, ".gexf": write_gexf, ".gml": write_gml, ".net": write_pajek}
+        return writers[suffix](graph, file, path, suffix)
 
 
 def _networkx(path: Path, name: str) -> Any:
@@ -261,6 +263,7 @@ def _gml(library: Any, text: bytes) -> Any:
 GRAPHML = _Foreign("GraphML", r"(<\?xml[^>]*>\s*)?(<!.*?>\s*)*<graphml\b", _check_xml,
                    lambda library, text: library.read_graphml(BytesIO(text)), (".graphml",))  # fmt: skip
 GEXF = _Foreign("GEXF", r"(<\?xml[^>]*>\s*)?(<!.*?>\s*)*<gexf\b", _check_xml,
-                lambda library, text: library.read_gexf(BytesIO(text)))  # fmt: skip
-GML = _Foreign("GML", r"(#[^\n]*\n\s*|(creator|version|comment)\b[^\n]*\n\s*)*graph\s*\[", _check_gml, _gml)
-PAJEK = _Foreign("Pajek", r"\*(vertices|network)\b", _check_pajek, _pajek)
+                lambda library, text: library.read_gexf(BytesIO(text)), (".gexf",))  # fmt: skip
+GML = _Foreign("GML", r"(#[^\n]*\n\s*|(creator|version|comment)\b[^\n]*\n\s*)*graph\s*\[", _check_gml, _gml,
+              (".gml",))  # fmt: skip
+PAJEK = _Foreign("Pajek", r"\*(vertices|network)\b", _check_pajek, _pajek, (".net",))

@@ -22,10 +22,12 @@ pytest.importorskip("pyarrow")
 
 EXAMPLES = 100 if EXHAUSTIVE else 8
 EVERY = (*SUFFIXES, ".npz", ".vg")
-KEEPS_IDS = {".txt", ".csv", ".tsv", ".jsonl", ".ndjson", ".graphml", ".parquet", ".arrow", ".feather", ".npz", ".vg"}
-KEEPS_VERTICES = {".mtx", ".graph", ".sg", ".wsg", ".graphml", ".npz", ".vg"}
-KEEPS_DIRECTION = {".txt", ".mtx", ".graph", ".sg", ".wsg", ".graphml", ".npz", ".vg"}
-ONE_WEIGHT = {".mtx", ".graph", ".wsg"}
+THROUGH_NETWORKX = {".graphml", ".gexf", ".gml", ".net"}
+KEEPS_VERTICES = {".mtx", ".graph", ".sg", ".wsg", ".gr", *THROUGH_NETWORKX, ".npz", ".vg"}
+KEEPS_DIRECTION = {".txt", *KEEPS_VERTICES}
+KEEPS_IDS = {".txt", ".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".arrow", ".feather", *THROUGH_NETWORKX, ".npz",
+             ".vg"}
+ONE_WEIGHT = {".mtx", ".graph", ".wsg", ".gr", ".net"}
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Cn", "Zl", "Zp")), min_size=1, max_size=6)
 IDS = {
@@ -74,6 +76,8 @@ def refused(graph: Graph, suffix: str) -> bool:
         return True
     if suffix == ".graph":
         return graph.directed or any(graph.excess()) or (values is not None and values.dtype.kind == "f")
+    if suffix == ".gr":
+        return graph.directed if values is None else values.dtype.kind == "f"
     if suffix == ".wsg":
         whole = values is not None and bool((np.abs(values.astype(np.float64)) < 2**31).all()
                                             and (values == np.trunc(values)).all())  # fmt: skip
@@ -111,7 +115,7 @@ def test_every_format_reads_what_it_wrote(suffix: str, tmp_path: Path, graph: Gr
 
 def test_a_suffix_of_no_format_is_refused(tmp_path: Path) -> None:
     with pytest.raises(GraphError, match=r"graphs are saved as \.vg, \.npz, "):
-        Graph.from_edges([0], [1]).save(tmp_path / "graph.gml")
+        Graph.from_edges([0], [1]).save(tmp_path / "graph.xyz")
     assert not any(tmp_path.iterdir())
 
 

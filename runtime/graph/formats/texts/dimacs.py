@@ -1,4 +1,4 @@
-"""Reads DIMACS files of shortest paths (`p sp`, `a u v w`) and of plain graphs (`p edge`, `p col`; `e u v`).
+"""Reads and writes DIMACS files of shortest paths (`p sp`, `a u v w`) and of plain graphs (`p edge`, `p col`; `e u v`).
 
 The format is described at http://www.diag.uniroma1.it/challenge9/format.shtml.
 """
@@ -6,9 +6,14 @@ The format is described at http://www.diag.uniroma1.it/challenge9/format.shtml.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import IO, TYPE_CHECKING
 
+import numpy as np
+
+from vlang.errors import GraphError
 from vlang.runtime.graph.edges.building.space import IN_MEMORY, Space
 from vlang.runtime.graph.edges.edge_list import EdgeList
+from vlang.runtime.graph.edges.edge_rows import blocks, column_values, listed_edges, lost, only_column
 from vlang.runtime.graph.edges.pool import Workers
 from vlang.runtime.graph.read.asked import Asked
 from vlang.runtime.graph.read.finish import Facts, finish
@@ -18,8 +23,12 @@ from vlang.runtime.graph.read.scan import scan_edges
 from vlang.runtime.graph.read.source import TextFile
 from vlang.runtime.graph.read.text_columns import choose_weight
 from vlang.runtime.graph.read.text_errors import plural, problem
+from vlang.runtime.storage.output import csv_texts
 
-__all__ = ["dimacs_counts", "read_dimacs"]
+if TYPE_CHECKING:
+    from vlang.runtime.graph.graph import Graph
+
+__all__ = ["dimacs_counts", "read_dimacs", "write_dimacs"]
 
 _EXPECTED = "p sp VERTICES ARCS, or p edge VERTICES EDGES"
 _MOST = (1 << 32) - 2
@@ -88,3 +97,29 @@ def _problem(file: TextFile, line: Line) -> tuple[str, int, int]:
             file.path, "too many vertices", line=line.number, found=line.text, expected=f"at most {_MOST:,} vertices"
         )
     return kind, count, edges
+
+
+def write_dimacs(graph: Graph, file: IO[bytes], path: str, _suffix: str) -> list[str]:
+    """Write a graph, and return notes about what the file does not keep. A directed graph becomes `p sp`, and an
+    undirected one `p edge`.
+
+    Args:
+        graph, file, path, _suffix: see `GraphFormat.write`.
+
+    Raises:
+        GraphError: weights are no integers, or a directed graph has none.
+    """
+    name, notes = only_column(graph, path)
+    edges = listed_edges(graph)
+    if name is None and graph.directed:
+        raise GraphError(f"{path}: arcs of DIMACS (`p sp`) have weights, and the graph has none: --weights 1..1 "
+                         "(weights=\"1..1\") gives each edge the weight 1")
+    if name is not None and edges.columns[name].dtype.kind == "f":
+        raise GraphError(f"{path}: DIMACS has weights that are integers, and column {name!r} has floats")
+    kind, mark = ("sp", "a") if graph.directed else ("edge", "e")
+    file.write(f"p {kind} {graph.n} {len(edges.src)}\n".encode())
+    for part in blocks(len(edges.src)):
+        cells = [csv_texts(end[part].astype(np.int64) + 1, None) for end in (edges.src, edges.dst)]
+        cells += [] if name is None else [csv_texts(column_values(edges, name, part), None)]
+        file.write("".join(f"{mark} {' '.join(row)}\n" for row in zip(*cells)).encode())
+    return [*notes, *lost(graph, ids=1)]
