@@ -73,8 +73,9 @@ def test_a_table_of_vertices_gives_fields(vlang: Call, people: tuple[str, ...], 
     assert done.status == 0
     rows = {line.split()[0]: line.split()[1:3] for line in done.out.splitlines()[1:]}
     assert rows == {"ann": ["41", "0"], "bob": ["35", "41"], "cy": ["28", "76"], "dee": ["60", "0"]}
-    assert f"{table}: vertex fields from its columns: age; not used: city; not used, as ages has a first value for " \
-        f"them: total; to begin with it, write --field total={table}:total" in done.err
+    assert f"{table}: vertex fields from its columns: age; not used: city\n" in done.err
+    assert "warning: vertex field `total` begins with the value in the program, and not with the column of " \
+        f"{table}; --field total={table}:total (total=...) gives it the column" in done.err
     given = vlang(*people, "--field", f"age={table}:city")
     assert {line.split()[0]: line.split()[1] for line in given.out.splitlines()[1:]} == \
         {"ann": "2", "bob": "1", "cy": "4"}
@@ -104,6 +105,8 @@ def test_a_table_of_vertices_in_python(people: tuple[str, ...]) -> None:
         assert graph.vertex_columns is not None
         assert list(graph.vertex_columns.names)[:3] == ["age", "city", "total"]
         assert program(graph)["total"].tolist() == [0, 41, 76, 0]
+        assert len(program(graph).warnings) == 1
+        assert not program(graph, total=[1, 1, 1, 1]).warnings
         assert program(graph, age=[1, 1, 1, 1])["total"].tolist() == [0, 1, 2, 0]
     read = Graph.read("edges.csv", vertices="people.csv")
     assert program(read)["total"].tolist() == [0, 41, 76, 0]

@@ -304,12 +304,10 @@ def unused_columns(program: Program, graph: Graph, given: Iterable[str]) -> str:
     names, source = graph.vertex_columns.names, graph.vertex_columns.source
     needed = {f.name for f in program.fields if f.required} - set(given)
     taken = [one for one in names if one in needed]
-    own = [f.name for f in program.fields if not f.required and f.name in names and f.name not in given]
+    own = {f.name for f in program.fields if not f.required}  # a warning of the result names these
     other = [one for one in names if one not in taken and one not in own and one not in given]
     parts = [f"vertex fields from its columns: {', '.join(taken)}"] if taken else []
     parts += [f"not used: {', '.join(other)}"] if other else []
-    parts += [f"not used, as {program.name} has a first value for them: {', '.join(own)}; to begin with it, write "
-              + " ".join(f"--field {one}={source}:{one}" for one in own)] if own else []
     return f"{source}: {'; '.join(parts)}" if parts else ""
 
 

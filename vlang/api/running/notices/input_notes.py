@@ -23,14 +23,15 @@ def input_notes(stages: Stages, call: Call, source: str) -> tuple[str, ...]:
     """Warnings about the inputs of a call.
 
     Warnings report a vertex field that is NaN at some vertex, a list that repeats a vertex, and an edge field with a
-    NaN or an infinity. Another warning reports an edge field that takes its default although the graph has unused
-    columns.
+    NaN or an infinity. Other warnings report an edge field that takes its default although the graph has unused
+    columns, and a vertex field with a first value although the table of vertices has a column of its name.
 
     Args:
         source: the text of the program.
     """
     program, graph = stages.program, call.graph
-    fields = (*_fields_with_nan(program, graph, call.fields), *_repeated(program, graph, call.scalars))
+    fields = (*_fields_with_nan(program, graph, call.fields), *_repeated(program, graph, call.scalars),
+              *_unjoined(program, graph, call.fields))
     if not program.edges:
         return fields
     edges = [item for item in stages.checked.file.items if isinstance(item, EdgeField)]
@@ -50,6 +51,18 @@ def _fields_with_nan(program: f.Program, graph: Graph, given: Mapping[str, Any])
                 vertex = graph.label(int(np.isnan(values).argmax()) * graph.n // len(values))
                 yield (f"vertex field `{decl.name}` is NaN at vertex {vertex}; results that depend on such values are "
                        "NaN or skip them")
+
+
+def _unjoined(program: f.Program, graph: Graph, given: Mapping[str, Any]) -> Iterator[str]:
+    """A warning for each vertex field that begins with the value in the program, although the table of vertices has a
+    column of its name.
+    """
+    table = graph.vertex_columns
+    for decl in program.fields:
+        if table is not None and not decl.required and decl.name not in given and decl.name in table.names:
+            yield (f"vertex field `{decl.name}` begins with the value in the program, and not with the column of "
+                   f"{table.source}; --field {decl.name}={table.source}:{decl.name} ({decl.name}=...) gives it the "
+                   "column")
 
 
 def _repeated(program: f.Program, graph: Graph, given: Mapping[str, Any]) -> Iterator[str]:
