@@ -186,6 +186,7 @@ def test_networkx_ids_and_attributes() -> None:
     graph = Graph.from_networkx(given, name="mine")
     assert graph.ids.values.tolist() == ["(0, 1)", "7", "b"]
     assert sorted(graph.edges().columns["weight"].tolist()) == [1, 2]
+    assert "The ids are the texts of the nodes, which are of type int, str, tuple." in graph.notes
     assert "Weight is 1 on 1 edges that have none." in graph.notes
     assert "Edge attribute 'colour' is not a number and is left out." in graph.notes
     assert "Edge attribute 'cost' is missing on 1 edges and is left out." in graph.notes

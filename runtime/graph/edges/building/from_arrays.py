@@ -133,7 +133,11 @@ def edges_of_networkx(graph: Any) -> EdgeList:
     src = np.fromiter((position[u] for u, _, _ in edges), dtype=np.int64, count=len(edges))
     dst = np.fromiter((position[v] for _, v, _ in edges), dtype=np.int64, count=len(edges))
     columns, left_out, notes = _attributes([data for _, _, data in edges])
-    result = edge_list(src, dst, columns, bool(graph.is_directed()), None, _node_ids(nodes), 1)
+    ids = _node_ids(nodes)
+    if len(ids) and isinstance(ids[0], str) and not all(isinstance(node, str) for node in nodes):
+        kinds = sorted({type(node).__name__ for node in nodes})
+        notes.append(f"The ids are the texts of the nodes, which are of type {', '.join(kinds)}.")
+    result = edge_list(src, dst, columns, bool(graph.is_directed()), None, ids, 1)
     result.notes += notes
     result.left_out = left_out
     return result
