@@ -88,7 +88,17 @@ pyarrow.parquet.write_table(pyarrow.csv.read_csv("edges.csv"), "edges.parquet")
 result = vlang.load("sssp")(vlang.Graph.read("edges.parquet"), source="a")
 assert result.to_arrow().column("dist").to_pylist() == [0, 2, 5]
 assert vlang.Graph.from_edges(pyarrow.csv.read_csv("edges.csv")).m == 2
-"""),
+import duckdb, pandas, polars
+edges = duckdb.sql("select * from 'edges.csv'")
+graphs = [vlang.Graph.from_edges(one) for one in (edges, edges, edges.df(), edges.pl())]
+assert [vlang.load("sssp")(graph, source="a").dist.tolist() for graph in graphs] == [[0, 2, 5]] * 4
+try:
+    vlang.Graph.from_edges(edges, source="x")
+    raise SystemExit("a column that is not there")
+except vlang.GraphError as kept:
+    assert duckdb.sql("select max(dist) from result").fetchall() == [(5,)], kept
+assert result.to_polars().shape == result.to_pandas().shape == (3, 2)
+""", ("duckdb", "pandas", "polars")),
     "io": Promise("""
 import fsspec, vlang
 fsspec.filesystem("memory").pipe("/edges.csv", open("edges.csv", "rb").read())
