@@ -277,7 +277,14 @@ def _plan_of(program: Program, call: Call) -> Plan:
 
 
 def run_in_turns(plan: Plan, call: Call, watch: Watch, machine: Machine) -> Outcome:
-    """Run one of the calls, in a thread that computes only while it has the turn."""
+    """Run one of the calls, in a thread that computes only while it has the turn.
+
+    Args:
+        plan: the plan of all calls.
+        call: the call.
+        watch: reports the supersteps of the call.
+        machine: the machine of the call.
+    """
     return run_plan(plan, call.graph, machine, call.scalars, call.fields, call.options, watch=watch)
 
 
