@@ -330,7 +330,7 @@ class HeldGraph:
     def excess(self) -> tuple[int, int]:
         """The numbers of self-loops and of parallel edges; an undirected edge is counted once.
 
-        The numbers are computed on first use.
+        A self-loop that repeats another is counted in both numbers. The numbers are computed on first use.
         """
         return self._adjacencies.excess()
 

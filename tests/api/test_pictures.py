@@ -70,6 +70,14 @@ def test_small_graphs_are_drawn() -> None:
     assert np.isfinite(force_layout(1, np.zeros(0, int), np.zeros(0, int))).all()
 
 
+def test_results_without_vertices_and_labels() -> None:
+    program = compile("program p\nvertex v: float[2] = 1\nvertex t: time[ns] = inf\nvertex w: vertex = self\n")
+    empty, one = program(Graph.from_edges([], [], vertices=0)), program(Graph.from_edges([], [], vertices=1))
+    for kind, by in (("auto", "v.1"), ("rank", "w"), ("bars", "t"), ("histogram", "v"), ("graph", "w")):
+        assert "of 0 vertices" in axes(empty, kind=kind, by=by).get_title(loc="left")
+    assert axes(one, kind="rank", by="t").get_ylabel() == "t", "a unit is no component"
+
+
 def test_coordinates_make_a_map() -> None:
     polars = pytest.importorskip("polars")
     table = polars.DataFrame({"id": [1, 2, 3], "x": [0.0, 5.0, 9.0], "y": [1.0, 2.0, 0.0]})

@@ -108,6 +108,8 @@ def test_round_trips(seed: int, directed: bool, texts: bool) -> None:
     again = Graph.from_edges(frame, directed=directed, vertices=graph.ids.values)
     assert _edges(again) == _edges(graph)
     assert again.n == graph.n
+    loops = Graph.from_edges([1, 1], [1, 1], directed=directed, weight=[2, 3])
+    assert sorted(loops.to_networkx().edges(data="weight")) == [(1, 1, 2), (1, 1, 3)]
     assert isinstance(frame, pandas.DataFrame)
     matrix = graph.to_scipy("cost")
     assert matrix.dtype == np.float64

@@ -62,6 +62,8 @@ def test_the_graph_of_groups(directed: bool) -> None:
     assert found.directed == directed
     plain = Graph.from_edges([0, 0, 1], [1, 2, 2], directed=directed).contracted([5, 5, 9])
     assert plain.edges().columns["weight"].tolist() == [1, 2]
+    endless = Graph.from_edges([0, 1], [2, 2], directed=directed, weight=[np.inf, -np.inf]).contracted([5, 5, 9])
+    assert np.isnan(endless.edges().columns["weight"]).all()
     assert Graph.from_edges([], [], vertices=0).contracted([]).n == 0
     assert Graph.from_edges([], [], vertices=3).contracted([1, 1, 2]).n == 2
 

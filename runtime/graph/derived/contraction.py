@@ -50,4 +50,5 @@ def _merged(
     first = np.ones(len(tails), np.bool_)
     first[1:] = (tails[1:] != tails[:-1]) | (rows.targets[1:] != rows.targets[:-1])
     at = np.flatnonzero(first)
-    return tails[at], rows.targets[at], np.add.reduceat(rows.columns[""], at) if len(at) else rows.columns[""]
+    with np.errstate(all="ignore"):  # inf - inf
+        return tails[at], rows.targets[at], np.add.reduceat(rows.columns[""], at) if len(at) else rows.columns[""]

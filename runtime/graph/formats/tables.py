@@ -76,12 +76,13 @@ class _Tables(ListFormat):
 
 def _arrow_table(pa: Any, edges: EdgeList) -> Any:
     """The edges as a table with the columns `source` and `target` and the edge columns."""
-    columns = {end: pa.array(edges.ids.values[numbers])
+    texts = pa.string() if edges.ids.values.dtype.kind == "O" else None  # also of a column without rows
+    columns = {end: pa.array(edges.ids.values[numbers], texts)
                for end, numbers in (("source", edges.src), ("target", edges.dst))}
     for name, values in edges.columns.items():
         kind = edges.kinds.get(name)
         if isinstance(kind, Names):
-            columns[name] = pa.DictionaryArray.from_arrays(values.astype(np.int32), list(kind.names))
+            columns[name] = pa.DictionaryArray.from_arrays(values.astype(np.int32), pa.array(kind.names, pa.string()))
         else:
             columns[name] = pa.array(values if kind is None else named_values(values, kind))
     return pa.table(columns)

@@ -50,7 +50,7 @@ def ordinals(offsets: Any, targets: Any, first: Any, last: Any, out: Any) -> Non
 
 
 def count_excess(offsets: Any, targets: Any, first: Any, last: Any, directed: Any, out: Any) -> None:
-    """Count the self-loops, and the edges that repeat an earlier edge between the same vertices.
+    """Count the self-loops, and the edges that repeat an earlier edge between the same vertices, self-loops included.
 
     Args:
         offsets, targets: adjacency lists, each row in increasing order.
@@ -65,7 +65,7 @@ def count_excess(offsets: Any, targets: Any, first: Any, last: Any, directed: An
             target = np.int64(targets[e])
             if target == row:
                 loops += 1
-            elif target == before and (directed != 0 or target < row):
+            if target == before and (directed != 0 or target <= row):
                 parallel += 1
             before = target
     out[0], out[1] = loops, parallel
@@ -89,7 +89,7 @@ def count_excess_of_page(offsets: Any, targets: Any, rows: Any, first: Any, dire
             target = np.int64(targets[e])
             if target == row:
                 loops += 1
-            elif row == last and target == before and (directed != 0 or target < row):
+            if row == last and target == before and (directed != 0 or target <= row):
                 parallel += 1
             last, before = row, target
     out[0], out[1], out[2], out[3] = loops, parallel, last, before

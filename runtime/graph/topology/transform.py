@@ -159,6 +159,8 @@ def excess(
 ) -> tuple[int, int]:
     """The numbers of self-loops and of parallel edges; an undirected edge is counted once.
 
+    An edge is parallel if it repeats an earlier edge; a self-loop that does so is counted in both numbers.
+
     Args:
         offsets: uint64[n + 1], the first entry of each row, and the end.
         targets: uint32[entries], the neighbours.

@@ -96,16 +96,18 @@ def _values(result: Result, by: str | None) -> _Values:
     if not result.fields:
         raise BindError(f"{result.program} gives no values per vertex; result.history.plot() shows the run")
     types = result.types
-    name = by if by is not None else next((f for f in result.fields if types[f] != "vertex"), result.fields[0])
+    name = str(by) if by is not None else next((f for f in result.fields if types[f] != "vertex"), result.fields[0])
     base, _, component = name.partition(".")
     if base not in result.fields or (component and not component.isdigit()):
         raise BindError(f"{result.program} has no field `{name}`; it has {', '.join(result.fields)}")
-    scalar = types[base].partition("[")[0]
+    scalar, _, size = types[base].partition("[")  # of a vector; a time has its unit there
+    parts = int(size[:-1]) if size[:-1].isdigit() else 0
     raw = result.stored(base)
-    raw = raw.view({"bool": np.bool_, "f16": np.float16}.get(scalar, raw.dtype)).reshape(len(result), -1)
+    raw = raw.view({"bool": np.bool_, "f16": np.float16}.get(scalar, raw.dtype))
+    raw = raw.reshape(len(result), max(1, parts))
     if int(component or 0) >= max(1, raw.shape[1]):
         raise BindError(f"`{base}` has {raw.shape[1]} components, from {base}.0 to {base}.{raw.shape[1] - 1}")
-    label = base if "[" not in types[base] else f"{base}.{int(component or 0)}"
+    label = f"{base}.{int(component or 0)}" if parts else base
     column = raw[:, int(component or 0)]
     proper = result.reached(base).copy()
     if column.dtype.kind == "f":

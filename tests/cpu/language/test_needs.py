@@ -79,6 +79,8 @@ MESSAGES = [
      'self_loops="drop", parallel="drop")'),
     (("loopless", "undirected"), "two loops", "`require loopless` does not hold: roads has 2 self-loops. Read it with "
      '--self-loops drop (self_loops="drop")'),
+    (("simple",), "two loops", "`require simple` does not hold: roads has 2 self-loops and 1 parallel edge. Read it "
+     'with --self-loops drop --parallel drop (self_loops="drop", parallel="drop")'),
 ]
 
 
@@ -109,12 +111,13 @@ def test_counts_are_kept_with_the_graph(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_counts() -> None:
     pairs = [(1, 1), (1, 1), (1, 2), (1, 2), (1, 2), (2, 1), (3, 2)]
-    for directed, expected in ((True, (2, 2)), (False, (2, 3))):
+    for directed, expected in ((True, (2, 3)), (False, (2, 4))):
         assert Graph.from_edges([u for u, _ in pairs], [v for _, v in pairs], directed=directed).excess() == expected
     large = Graph.read("kron:12")
-    thin = large.thinned("drop", "drop")
+    thin, once = large.thinned("drop", "drop"), large.thinned(parallel="drop")
     loops, parallel = large.excess()
-    assert (large.m - loops - thin.m) // 2 == parallel > 0
+    between = (large.m - loops - thin.m) // 2
+    assert between + loops - once.excess()[0] == parallel > between > 0
     assert thin.excess() == (0, 0)
 
 

@@ -113,6 +113,14 @@ def test_every_format_reads_what_it_wrote(suffix: str, tmp_path: Path, graph: Gr
         assert edges_of(again, False) == edges_of(graph, False)
 
 
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".csv"])
+def test_a_table_without_edges_keeps_its_types(suffix: str, tmp_path: Path) -> None:
+    graph = Graph.from_edges(["a"], ["b"], kind=["road"], weight=[1]).subgraph(["a"])
+    graph.save(tmp_path / f"g{suffix}")
+    again = Graph.read(tmp_path / f"g{suffix}", vertices=["a"], columns={"weight": "number", "kind": "category"})
+    assert (again.ids.tolist(), again.m, sorted(again.columns)) == (["a"], 0, ["kind", "weight"])
+
+
 def test_a_suffix_of_no_format_is_refused(tmp_path: Path) -> None:
     with pytest.raises(GraphError, match=r"graphs are saved as \.vg, \.npz, "):
         Graph.from_edges([0], [1]).save(tmp_path / "graph.xyz")
