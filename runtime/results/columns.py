@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.edges.kinds import Names, Times, named_values
 from vlang.runtime.graph.edges.naming import NONE, none_of, user_ids
+from vlang.runtime.storage.output import json_value
 from vlang.times import UNITS
 
-__all__ = ["as_bool", "best_rows", "described", "missing_values", "plain_values", "proper_rows", "shown_global",
+__all__ = ["as_bool", "best_rows", "described", "global_text", "missing_values", "plain_values", "proper_rows", "shown_global",
            "shown_values"]
 
 _PART = 1 << 16  # rows that are processed at a time, since a result may be nearly as large as memory
@@ -72,6 +73,24 @@ def shown_global(ids: VertexIds, names: Sequence[str], value: Any, type_: str) -
     named = type_ == "category" or type_ in UNITS
     shown: Any = shown_values(ids, names, np.array([value]), type_)[0] if named else value
     return shown
+
+
+def global_text(value: Any, shown: Any, type_: str) -> str:
+    """The text of a global as programs write it.
+
+    Args:
+        value: the value in the format of the engine.
+        shown: the value as users see it.
+        type_: the type in the program.
+    """
+    if type_ == "vertex":
+        return "none" if value is None or int(value) == NONE else str(shown)
+    if type_ == "bool":
+        return "true" if value else "false"
+    kind = "i64" if type_ in UNITS else type_
+    if kind.startswith("i") and json_value(value, kind) is None:
+        return "inf" if value > 0 else "-inf"
+    return str(shown)
 
 
 def plain_values(ids: VertexIds, names: Sequence[str], raw: NDArray[Any], type_: str) -> list[Any]:

@@ -19,6 +19,9 @@ __all__ = ["Exported"]
 class Exported(ABC):
     """The exports of a result, from its columns."""
 
+    _globals: dict[str, Any]
+    """The globals in the format of the engine."""
+
     @abstractmethod
     def summary_dict(self) -> dict[str, Any]:
         """A description of the run without the values of fields, in types that JSON supports."""
@@ -31,6 +34,14 @@ class Exported(ABC):
     @abstractmethod
     def _columns(self, start: int, stop: int) -> Iterator[Column]:
         """Yield the columns for the rows start..stop-1, ids first."""
+
+    def global_texts(self) -> dict[str, str]:
+        """The text of each global as programs write it, such as `inf`, `none` or `true`."""
+        from vlang.runtime.results.columns import global_text  # start-up
+
+        result = cast("Result", self)
+        return {name: global_text(self._globals[name], shown, result.types.get(name, ""))
+                for name, shown in result.globals.items()}
 
     def plot(self, by: str | None = None, kind: str = "auto") -> Picture:
         """Draw a field: a picture that notebooks show, and that `save("a.png")` writes. Needs the extra `plot`.

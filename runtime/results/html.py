@@ -27,7 +27,7 @@ def result_html(result: Result) -> str:
            f"{'converged' if result.converged else '<b>not converged</b>'}: {escape(result.reason)}"
     parts = [f"<div>{head}</div>", _run(result)]
     parts += [f"<div>warning: {escape(text)}</div>" for text in result.warnings]
-    parts += [f"<div>{escape(name)} = {escape(str(value))}</div>" for name, value in result.globals.items()]
+    parts += [f"<div>{escape(name)} = {escape(text)}</div>" for name, text in result.global_texts().items()]
     if result.fields and len(result):
         rows = result.top(_ROWS)
         parts.append(table_html(list(rows[0]) if rows else [], [list(row.values()) for row in rows]))

@@ -158,9 +158,9 @@ class Result(Exported):
         self._raw = {name: as_bool(a) if types.get(name) == "bool" else a for name, a in fields.items()}
         self._smallest_first = frozenset(smallest_first)
         self._shown: dict[str, NDArray[Any]] = {}
-        self.globals: dict[str, Any] = {
-            name: shown_global(self._ids, self._names, value, types.get(name, "")) for name, value in globals.items()
-        }
+        self._globals = dict(globals)
+        self.globals: dict[str, Any] = {name: shown_global(ids, self._names, value, types.get(name, ""))
+                                        for name, value in globals.items()}
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the values, but not the graph; no run can resume from the copy."""

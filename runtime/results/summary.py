@@ -37,7 +37,8 @@ def summary_of(result: Result) -> dict[str, Any]:
         **({"remembered": result.remembered} if result.remembered else {}),
         **({"together": result.together} if result.together else {}),
         **({} if result.final is None else {"final": int(result.final.sum())}),
-        "globals": {name: json_value(v, result.types.get(name, "")) for name, v in result.globals.items()},
+        "globals": {name: None if (type_ := result.types.get(name, "")) == "vertex" and v == result.none
+                    else json_value(v, type_) for name, v in result.globals.items()},
         "history": [asdict(r) for r in result.history],
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import pickle
 import math
 import os
 import resource
@@ -99,11 +100,17 @@ def test_unknown_names_are_reported(tree: Result) -> None:
 
 
 def test_global_of_type_vertex_and_infinite_global() -> None:
-    ids = VertexIds(base=10, count=3)
-    r = Result("demo", ids, {}, {"root": "vertex", "far": "i64", "lost": "vertex", "low": "int"},
-               {"root": 2, "far": np.int64(2**63 - 1), "lost": NONE, "low": IMAX}, 1, True, "x")  # fmt: skip
-    assert (r.root, r.lost) == (12, -1)
-    assert r.summary_dict()["globals"] == {"root": 12, "far": None, "lost": -1, "low": None}
+    for ids, root, none in ((VertexIds(base=10, count=3), 12, -1),
+                            (VertexIds(np.array(["a", "b", "c"], dtype=object)), "c", None)):
+        r = Result("demo", ids, {}, {"root": "vertex", "far": "i64", "lost": "vertex", "low": "int", "never": "date",
+                                     "ever": "time[ns]", "yes": "bool", "at": "date"},
+                   {"root": 2, "far": np.int64(2**63 - 1), "lost": NONE, "low": IMAX, "never": np.int64(2**63 - 1),
+                    "ever": np.int64(-(2**63)), "yes": True, "at": np.int64(1)}, 1, True, "x")  # fmt: skip
+        assert (r.root, r.lost) == (root, none)
+        assert r.summary_dict()["globals"] == {"root": root, "far": None, "lost": None, "low": None, "never": None,
+                                               "ever": None, "yes": True, "at": "1970-01-02"}
+        assert list(pickle.loads(pickle.dumps(r)).global_texts().values()) == [
+            str(root), "inf", "none", "inf", "inf", "-inf", "true", "1970-01-02"]
 
 
 def test_counts_that_the_graph_kept_are_said(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-__all__ = ["global_text", "note", "say", "table", "visible"]
+__all__ = ["note", "say", "table", "visible"]
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and newline
 
@@ -38,15 +38,6 @@ def cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}" if math.isfinite(value) else str(value)
     return visible(str(value)).replace("\n", "\\n").replace("\t", "\\t")
-
-
-def global_text(value: Any, type_: str) -> str:
-    """The full text of a graph-level value; an integer that stands for an infinity becomes "inf" or "-inf"."""
-    from vlang.runtime.storage.output import json_value  # start-up
-
-    if type_.startswith("i") and json_value(value, type_) is None:
-        return "inf" if value > 0 else "-inf"
-    return str(value)
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

@@ -18,7 +18,7 @@ from vlang.cli.describe import describe
 from vlang.cli.graphs import check_reading, check_stdin, graph_options, read_graph
 from vlang.cli.ranks import as_rank, budget_of_ranks, needed_of_rank, ranks_note, reads_shares, start_asked
 from vlang.cli.run_options import RunCommand, run_options, taken_options
-from vlang.cli.show import global_text, note, say, table
+from vlang.cli.show import note, say, table
 from vlang.cli.values import bindings, field_values, parameter_values, unused_columns, vertex_of, with_constants
 from vlang.errors import BindError, GraphError
 from vlang.options import ALL_GPUS, EVERYDAY, device_names
@@ -364,8 +364,8 @@ def _write(
             final = "" if result.final is None else "final "
             note(f"the first {len(rows)} of {count:,} {final}vertices; -o FILE.csv writes all")
     if not as_json:
-        for name, value in result.globals.items():
-            say(f"{name} = {global_text(value, result.types[name])}", err=output == "-")
+        for name, text in result.global_texts().items():
+            say(f"{name} = {text}", err=output == "-")
     if not quiet:
         note(result.summary())
 
