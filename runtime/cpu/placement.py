@@ -125,6 +125,8 @@ def place(plan: Plan, graph: Graph, options: Options, beside: int = 0) -> Placem
     streamed, reading = _need(plan, here, options), max(page_sizes(stored, ("in",)))
     whole = _need(plan, replace(here, streamed=False, built=frozenset({"in"}), reading=reading), options).peak
     whole += _scratch(plan, _bounded_rows(stored), threads, here.n) + beside
+    if _fits(whole, limit, graph):
+        return Placement(False, 0, 0, limit, whole, f"edges in memory: {in_bytes(whole)} are needed")
     if merging > _free(limit, here):
         graph.order_to_file()
     if merging > _free(limit, here):  # the sizes of merged pages are not known before the merge
@@ -135,9 +137,6 @@ def place(plan: Plan, graph: Graph, options: Options, beside: int = 0) -> Placem
                           f"{memory_option(least)}")
     sizes = page_sizes(stored, kinds)
     largest = max(sizes)
-    if whole <= _free(limit, graph.in_memory.shape()):
-        text = f"edges in memory: {in_bytes(whole)} are needed"
-        return Placement(False, 0, largest, limit, whole, text)
     asked = f"{plan.name} on {stored.name} needs {in_bytes(whole)} of memory with its edges, "
     spare = max((stored.spare(kind) for kind in kinds), default=0)
     state = streamed.peak + _SPARE + spare + _converted(plan, stored) + beside
@@ -266,6 +265,15 @@ def _merged_bytes(stored: StoredEdges) -> int:
     merged = sum(largest) + row
     offsets = 8 * min(stored.n + 1, merged // 4)
     return LEAST_BUFFERS * merged + 4 * (max(largest) + PAGE) + 4 * (merged + 2 * offsets)
+
+
+def _fits(whole: int, limit: int, graph: Graph) -> bool:
+    """Whether a run with its edges in memory fits into the budget. What can leave memory does so only if it must."""
+    for leave in (gc.collect, graph.order_to_file):  # adjacencies refer to each other, and would be freed late
+        if not _free(limit, graph.in_memory.shape()) < whole <= limit:
+            break
+        leave()
+    return whole <= _free(limit, graph.in_memory.shape())
 
 
 def _free(limit: int, held: Shape) -> int:
