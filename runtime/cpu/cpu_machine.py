@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from vlang.errors import BindError, GraphError
 from vlang.options import Options
 from vlang.runtime.compile.objects import load_kernels
+from vlang.runtime.cpu.need import later_need
 from vlang.runtime.cpu.paged.source import PageSource, source_of
 from vlang.runtime.cpu.passes.freedoms import PLAIN, Freedoms
 from vlang.runtime.cpu.passes.levels import LastLevels, ListedSweep
@@ -87,14 +88,13 @@ class CpuMachine:
         pages = {kind: source.pages(kind) for kind in sorted(domains)}
         segments = {kind: len(p.segments) for kind, p in pages.items()}
         segments |= {stage.domain or "": most_segments(self.pointers(graph)) for stage in plan.stages if stage.pointer}
-        near = [(slot, table()) for slot, _, _, table in near_tables(plan, graph)]  # before the state: it needs room
+        lengths = [(f"degree:{kind}", self._row_lengths(f"degree:{kind}", rows, windows)) for kind, rows in _DEGREES
+                   if f"degree:{kind}" in plan.slots]  # before the state, as these and the tables need room
+        near = [(slot, table()) for slot, _, _, table in near_tables(plan, graph)]
         kept = options.checkpoint is not None or options.on_interrupt == "write"
         self.state = State(plan, graph.n, segments, windows, cleared=kept,
                            edges=pages["in"].edges if plan.states else 0)
-        for kind, rows in _DEGREES:
-            if f"degree:{kind}" in plan.slots:
-                self.state.put(f"degree:{kind}", self._row_lengths(f"degree:{kind}", rows))
-        for slot, values in near:
+        for slot, values in (*lengths, *near):
             self.state.put(slot, values)
         if "ids:base" in plan.slots:
             base, listed = graph.ids.numbers
@@ -114,6 +114,7 @@ class CpuMachine:
         self._stats, self._blocks = Stats(), -(-graph.n // BLOCK)
         self._levels: dict[str, LastLevels] = {}
         self.passes = self.passes_over(source, freedoms)
+        self.passes.later = later_need(plan, graph.shape(), options.checkpoint is not None)
 
     @property
     def ways(self) -> Sequence[CpuWay]:
@@ -133,9 +134,9 @@ class CpuMachine:
         return Passes(self._graph, self.state, self._kernels, self._cpu, source, switching=self.options.switching,
                       freedoms=freedoms)
 
-    def _row_lengths(self, slot: str, kind: str) -> NDArray[Any]:
+    def _row_lengths(self, slot: str, kind: str, windows: Windows | None) -> NDArray[Any]:
         """The lengths of the rows of a direction, uint32[n], in memory or in a window, as the slot requires."""
-        windows, stored = self.state.windows, self._graph.stored
+        stored = self._graph.stored
         if windows is None or stored is None or slot not in in_order(self._plan):
             return self._graph.row_lengths(kind)
         kinds = ("in", "out") if kind == "both" and stored.directed else (kind if stored.directed else "in",)

@@ -116,7 +116,7 @@ def need_of(plan: Plan, shape: Shape, threads: int, way_for: WayFor, saved: bool
     for kind in sorted({stage.side for stage in plan.stages if stage.side is not None}):
         building.build(kind, ())
         building.cut(kind)
-    _degrees(plan, shape, account)
+    _degrees(plan, shape, threads, account)
     if "near:neighbours" in plan.slots:
         building.neighbours()
         building.between(plan)
@@ -144,15 +144,32 @@ def need_of(plan: Plan, shape: Shape, threads: int, way_for: WayFor, saved: bool
     if any(isinstance(step, SweepSpec) for step in every_step(plan.steps)):
         account.passing(_SWEPT * shape.n)
     account.hold("kept", shape.n * _kept(plan))
-    outputs = shape.n * sum(_bytes(spec.dtype) * spec.width for spec in plan.fields if spec.output)
-    outputs += shape.entries(shape.kept("in")) * sum(_bytes(spec.dtype) for spec in plan.states)
-    if shape.ordered:  # results are permuted into the order of the ids
-        account.passing(outputs + _TAKEN * min(shape.n, 1 << 15))
+    outputs, ordering = _outputs(plan, shape)
+    account.passing(ordering)
     held = account.held
     if not shape.streamed:  # when results are written, the buffers of streamed pages are free and large enough
         held["state"] = outputs
         account.passing(_SHOWN * shape.n)
     return Need(reading, built, account.phase(), optional, state, held.get("adjacency", 0), held.get("columns", 0))
+
+
+def later_need(plan: Plan, shape: Shape, saved: bool) -> int:
+    """The bytes that a run allocates after its loops have begun: what only makes a loop faster leaves them free.
+
+    Args:
+        plan, shape, saved: as for `need_of`.
+    """
+    outputs, ordering = _outputs(plan, shape)
+    state = _state(plan, shape)
+    shown = 0 if shape.streamed else _SHOWN * shape.n + outputs - state
+    return shape.n * _kept(plan) + max(ordering, shown, 0) + (state if saved else 0)
+
+
+def _outputs(plan: Plan, shape: Shape) -> tuple[int, int]:
+    """The bytes of the results, and those in use while results are permuted into the order of the ids."""
+    outputs = shape.n * sum(_bytes(spec.dtype) * spec.width for spec in plan.fields if spec.output)
+    outputs += shape.entries(shape.kept("in")) * sum(_bytes(spec.dtype) for spec in plan.states)
+    return outputs, outputs + _TAKEN * min(shape.n, 1 << 15) if shape.ordered else 0
 
 
 def windowed_need(plan: Plan, shape: Shape) -> int:
@@ -211,12 +228,12 @@ def _state(plan: Plan, shape: Shape) -> int:
     return shape.n * sum(widths.values()) + (shape.entries(shape.kept("in")) * edges if edges else 0)
 
 
-def _degrees(plan: Plan, shape: Shape, account: _Account) -> None:
+def _degrees(plan: Plan, shape: Shape, threads: int, account: _Account) -> None:
     """Account for the degrees that a program reads, and for temporary arrays while degrees are computed."""
     for slot in plan.slots:
         if slot.startswith("degree:"):
             account.hold("degrees", _ID * shape.n * (3 if slot == "degree:all" and shape.directed else 1))
-            account.passing(2 * _OFFSET * shape.n)
+            account.passing(max(2 * _OFFSET, threads * _ID) * shape.n)
 
 
 @dataclass

@@ -15,8 +15,8 @@ from vlang.runtime.graph.edges.naming import NONE, none_of, user_ids
 from vlang.runtime.storage.output import json_value
 from vlang.times import UNITS
 
-__all__ = ["as_bool", "best_rows", "described", "global_text", "missing_values", "plain_values", "proper_rows", "shown_global",
-           "shown_values"]
+__all__ = ["as_bool", "best_rows", "described", "global_text", "missing_values", "plain_values", "proper_rows",
+           "shown_global", "shown_values"]
 
 _PART = 1 << 16  # rows that are processed at a time, since a result may be nearly as large as memory
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 import json
-import pickle
 import math
 import os
+import pickle
 import resource
 import time
 from collections.abc import Iterator

@@ -11,11 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.records import dataclass
-from vlang.runtime.graph.topology.blocks import blocks_bytes
-from vlang.runtime.graph.topology.pages import Pages
 from vlang.runtime.storage.ledger import ledger
 
-__all__ = ["Blocked", "Trial", "blocks_fit", "choose_blocks", "never_blocks"]
+__all__ = ["Blocked", "Trial", "choose_blocks", "has_room", "never_blocks"]
 
 _LEAST_EDGES = 1 << 16  # in graphs with fewer edges, sweeps are too short to build blocks for
 _TRIES = 3  # sweeps that are timed by rows, and as many by blocks, before one is chosen
@@ -50,9 +48,14 @@ def never_blocks(asked: str, edges: int) -> bool:
     return asked == "never" or (asked == "auto" and edges < _LEAST_EDGES)
 
 
-def blocks_fit(pages: Pages) -> bool:
-    """Return whether the cache blocks of these pages fit into the memory budget."""
-    return ledger.left is None or ledger.left > blocks_bytes(pages.edges, pages.n)
+def has_room(nbytes: int, later: int) -> bool:
+    """Return whether the memory budget has room for arrays that only make a run faster.
+
+    Args:
+        nbytes: the bytes of these arrays.
+        later: the bytes that the run itself allocates later.
+    """
+    return ledger.left is None or ledger.left > nbytes + later
 
 
 class Trial:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.compile.objects import address_of
+from vlang.runtime.cpu.passes.blocking import has_room
 from vlang.runtime.engine.state import State
 from vlang.runtime.plan.layouts.pass_words import FOLLOW_FRAME, FOLLOW_LEFT, FOLLOW_VERTICES
 from vlang.runtime.plan.plan import BLOCK, SLOT_FUSED, SLOT_LISTED, StageSpec
@@ -69,6 +70,18 @@ class Ahead:
         """Mark the results of all kernels as outdated, because a pass without fused work has changed the state."""
         self._ready = ()
         self._state.words[SLOT_FUSED] = 0
+
+    def inside(self, stage: StageSpec, later: int) -> bool:
+        """Whether the kernels of a pass do its fused work. Its messages then have a second buffer, if that fits.
+
+        Args:
+            stage: the pass.
+            later: the bytes that the run allocates later.
+        """
+        assert stage.fused is not None
+        arrays, windows = self._state.arrays, self._state.windows
+        missing = sum(arrays[_first(name)].nbytes for name in stage.fused.own if not len(arrays[name]))
+        return stage.fused.inside and (not missing or windows is not None or has_room(missing, later))
 
     def aim(self, stage: StageSpec, inside: bool) -> None:
         """Prepare a pass with fused work.

@@ -14,7 +14,7 @@ from vlang.runtime.compile.objects import Kernels, address_of
 from vlang.runtime.cpu.crew.launch import Cpu
 from vlang.runtime.cpu.paged.source import PageSource, Streamed
 from vlang.runtime.cpu.paged.work import Tasks, by_page, by_row, in_windows, release
-from vlang.runtime.cpu.passes.blocking import Blocked, Trial, blocks_fit, choose_blocks, never_blocks
+from vlang.runtime.cpu.passes.blocking import Blocked, Trial, choose_blocks, has_room, never_blocks
 from vlang.runtime.cpu.passes.edge_costs import Costs, costs_of
 from vlang.runtime.cpu.passes.freedoms import PLAIN, Freedoms
 from vlang.runtime.cpu.passes.fused_work import Ahead
@@ -27,7 +27,7 @@ from vlang.runtime.cpu.passes.traced import traced
 from vlang.runtime.engine.machine import Stats
 from vlang.runtime.engine.state import DTYPES, State
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.graph.topology.blocks import Blocks
+from vlang.runtime.graph.topology.blocks import Blocks, blocks_bytes
 from vlang.runtime.graph.topology.pages import PageCuts, Pages, vertex_tasks
 from vlang.runtime.kernels import frontier_kernels
 from vlang.runtime.plan.layouts.pass_words import STATS_WORKERS
@@ -85,7 +85,7 @@ class Passes:
         self._aims: dict[str, tuple[NDArray[np.uint64], PageCuts, tuple[int, int, int]]] = {}
         self.vertices = 0, self.graph.n  # the first vertex over which passes run, and the last one plus 1
         self.bound = self.graph.n  # all values of type vertex are less than this number
-        self.ahead = Ahead(self.state)
+        self.ahead, self.later = Ahead(self.state), 0  # `later`: see `has_room`
 
     @cached_property
     def _by_block(self) -> NDArray[np.int64]:
@@ -116,10 +116,10 @@ class Passes:
             return
         swept: list[int] = pages.adjacency.derived("sweeps", lambda: [0])  # counted over all runs
         there = pages.adjacency.made("blocks")
-        if choose_blocks(asked, pages.edges, there, swept[0], coming) and (there or blocks_fit(pages)):
+        room = there or has_room(blocks_bytes(pages.edges, pages.n), self.later)
+        if choose_blocks(asked, pages.edges, there, swept[0], coming) and room:
             made: Blocks = pages.adjacency.derived("blocks", lambda: Blocks.cut(pages, self.cpu.threads, self.vertices))
-            names = tuple(name for name, _ in stage.columns)
-            adjacency = self.graph.adjacency(stage.domain, names)
+            adjacency = self.graph.adjacency(stage.domain, tuple(name for name, _ in stage.columns))
             columns = [made.column(adjacency, name, DTYPES[dtype]) for name, dtype in stage.columns]
             key = ("trial", asked, stage.name, hash(self.state.plan.text), self.cpu.threads)
             trial: Trial = pages.adjacency.derived(key, lambda: Trial(asked))
@@ -156,7 +156,7 @@ class Passes:
         if not fused or stage.fused is None:
             self.ahead.clear()
             return self._counted(self._everywhere(stage))
-        inside = stage.fused.inside
+        inside = self.ahead.inside(stage, self.later)
         self.ahead.aim(stage, inside)
         edges = self._everywhere(stage)
         if not inside:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +63,7 @@ __all__ = ["Priority", "PriorityLoop"]
 
 _ROUNDS = 4096  # maximum number of rounds in a call; a run can be interrupted only between calls
 _WIDTH = 3.0  # the width of a bucket if the mean weight and the mean degree are 1
+_SAMPLE = 1 << 16  # weights from which the width of a bucket is chosen
 _FILL_START, _FILL_WAITERS = 1, 2
 _ANEW = "every bucket would read its pages anew"
 
@@ -103,12 +105,12 @@ class Priority(CpuWay):
         return pushed_directions(loop)
 
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
-        """The bytes of the pool of runs (blocks of bucket entries), and of one bit per vertex.
+        """The bytes of the pool of runs (blocks of bucket entries), of one bit per vertex, and of a sample of weights.
 
         Packed edges are not included, because they replace converted weights, and another estimate includes converted
         weights.
         """
-        return runs_of(shape.n, threads) * (8 + 4 * ORDER_RUN) + shape.n // 8
+        return runs_of(shape.n, threads) * (8 + 4 * ORDER_RUN) + shape.n // 8 + 16 * min(shape.m, _SAMPLE)
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Loop | None:
         """Begin the loop; returns None if supersteps are bounded, or if vertices must run without new input."""
@@ -346,15 +348,15 @@ def choose_delta(stage: StageSpec, out: Adjacency, degree: float | None = None) 
         degree: the mean degree of the graph; None for the mean degree of `out`.
     """
     spec = _spec_of(stage)
-    steps = [np.asarray(out.column(name)[: 1 << 16], np.float64) for name in spec.columns]
+    steps = [out.column(name)[:_SAMPLE] for name in spec.columns]
     step = _mean(steps[0], spec.log) if steps else 1.0
     degree = max(1.0, len(out) / max(1, len(out.offsets) - 1) if degree is None else degree)
     return 2.0 ** round(math.log2(_WIDTH * step / degree**1.5)) if steps else 1.0
 
 
-def _mean(weights: NDArray[np.float64], log: bool) -> float:
+def _mean(weights: NDArray[Any], log: bool) -> float:
     sound = weights[np.isfinite(weights) & (weights > 0)]
     if log:
         sound = -np.log2(sound)
-    mean = float(np.mean(sound)) if len(sound) else 1.0
+    mean = float(np.mean(sound, dtype=np.float64)) if len(sound) else 1.0
     return mean if mean > 0 else 1.0

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.cpu.paged.source import Streamed
+from vlang.runtime.cpu.passes.blocking import has_room
 from vlang.runtime.cpu.passes.lists import Lists
 from vlang.runtime.cpu.passes.mode import reads_less, should_notify
 from vlang.runtime.cpu.passes.passes import Passes
@@ -16,7 +17,6 @@ from vlang.runtime.engine.machine import Stats
 from vlang.runtime.engine.state import flags
 from vlang.runtime.kernels import paged_frontier_kernels
 from vlang.runtime.plan.plan import StageSpec
-from vlang.runtime.storage.ledger import ledger
 
 __all__ = ["LISTED", "Skipping"]
 
@@ -73,7 +73,7 @@ class Skipping:
         if asked not in ("auto", "dual"):
             return asked == "notify-pull"
         passes, graph = self._passes, self._passes.graph
-        if ledger.left is not None and ledger.left < LISTED * graph.n:
+        if not has_room(LISTED * graph.n, passes.later):
             return False
         edges = graph.m * (2 if self._against == "both" and graph.directed else 1)
         reached = passes.reached(self.flags, self._against)

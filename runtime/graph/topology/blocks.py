@@ -126,12 +126,16 @@ class Blocks:
             vertices: the first row to lay out, and the end of the rows; None for all rows.
         """
         adjacency, n = pages.adjacency, pages.n
-        edges = np.zeros(n + 1, dtype=np.int64)
-        degrees = np.diff(adjacency.offsets.view(np.int64))
-        np.cumsum(np.where(degrees > SEGMENT, 0, degrees), out=edges[1:])
+        edges = np.zeros(n + 1, dtype=np.int64)  # in place, as `blocks_bytes` counts two arrays of this size
+        offsets, within = adjacency.offsets.view(np.int64), edges[1:]
+        np.subtract(offsets[1:], offsets[:-1], out=within)
+        within[within > SEGMENT] = 0
+        np.cumsum(within, out=within)
         low, high = vertices or (0, n)
-        costs = edges[low : high + 1] + np.arange(high - low + 1)
+        costs = np.arange(high - low + 1)
+        costs += edges[low : high + 1]
         cuts = low + _cuts(costs, max(_LEAST_COST, int(costs[-1]) // max(_STRIPS, _PER_THREAD * threads)))
+        del costs
         spans = [(low, high, int(edges[low]), int(edges[high])) for low, high in pairwise(cuts.tolist())]
         senders = np.empty(int(edges[-1]), np.uint16)  # a single array, for huge pages
         shift = _shift(n, int(edges[high] - edges[low]), len(spans))

@@ -297,3 +297,17 @@ def test_free_memory_is_that_of_machine_and_control_groups(tmp_path: Path) -> No
     (old / "memory.usage_in_bytes").write_text(f"{100 << 10}\n")
     assert available_bytes(tmp_path) == 600 << 10
     assert available_bytes(tmp_path / "nowhere") is None
+
+
+@pytest.mark.parametrize("layout", ["degree", "ids"])
+def test_what_makes_a_run_faster_leaves_room_for_its_end(layout: str, tmp_path: Path) -> None:
+    """Cache blocks, lists of vertices and second buffers of messages use only what the run does not need later."""
+    n = 1 << 17
+    ends = np.random.default_rng(11).integers(0, n, (2, n))
+    vlang.Graph.from_edges(*ends, n=n).save(tmp_path / "g.vg", layout=layout)
+    program = vlang.load("pagerank", precision=64)
+    for quarters in range(24, 44, 2):
+        try:
+            program(vlang.Graph.open(tmp_path / "g.vg"), tol=0, max_rounds=20, memory=quarters << 18, threads=2)
+        except vlang.OutOfMemory as refused:
+            assert "pagerank on g.vg needs" in str(refused), "refused before the run"
