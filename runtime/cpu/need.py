@@ -20,6 +20,7 @@ from vlang.runtime.graph.topology.pointers import bytes_of_pointers
 from vlang.runtime.plan.derived import COMMON, OPPOSITE, ORDINAL, PLACE
 from vlang.runtime.plan.plan import Contract, LoopSpec, Plan, StageSpec, SweepSpec, column_between, every_step, field_of
 from vlang.runtime.storage.available import in_bytes
+from vlang.runtime.threads.workers import GRAIN
 
 __all__ = ["Need", "need_of", "windowed_need"]
 
@@ -233,7 +234,8 @@ def _degrees(plan: Plan, shape: Shape, threads: int, account: _Account) -> None:
     for slot in plan.slots:
         if slot.startswith("degree:"):
             account.hold("degrees", _ID * shape.n * (3 if slot == "degree:all" and shape.directed else 1))
-            account.passing(max(2 * _OFFSET, threads * _ID) * shape.n)
+            tallies = min(threads, shape.m // GRAIN) if shape.directed else 0  # arrays that count the other ends
+            account.passing(max(2 * _OFFSET, tallies * _ID) * shape.n)
 
 
 @dataclass

@@ -306,8 +306,11 @@ def test_what_makes_a_run_faster_leaves_room_for_its_end(layout: str, tmp_path: 
     ends = np.random.default_rng(11).integers(0, n, (2, n))
     vlang.Graph.from_edges(*ends, n=n).save(tmp_path / "g.vg", layout=layout)
     program = vlang.load("pagerank", precision=64)
+    refused = []
     for quarters in range(24, 44, 2):
         try:
             program(vlang.Graph.open(tmp_path / "g.vg"), tol=0, max_rounds=20, memory=quarters << 18, threads=2)
-        except vlang.OutOfMemory as refused:
-            assert "pagerank on g.vg needs" in str(refused), "refused before the run"
+        except vlang.OutOfMemory as error:
+            refused.append(str(error))
+    assert all("pagerank on g.vg needs" in text for text in refused), "before the run"
+    assert len(refused) < 8
