@@ -18,7 +18,7 @@ from numba.core import codegen, compiler, typed_passes, untyped_passes
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager
 
-from vlang.runtime.compile.lean_passes import Canonical, LeanSSA, LeanStripPhis
+from vlang.runtime.compile.lean_passes import Canonical, ConstantIndices, LeanLowering, LeanSSA, LeanStripPhis
 from vlang.runtime.compile.llvm import haste
 
 __all__ = ["OPTIONS", "FrontEnd", "link"]
@@ -28,12 +28,11 @@ _PASSES: tuple[tuple[Any, str], ...] = (
     (untyped_passes.FixupArgs, "arguments"),
     (Canonical, "blocks"),
     (untyped_passes.RewriteSemanticConstants, "constants"),
-    (untyped_passes.GenericRewrites, "constant indices of tuples"),
+    (ConstantIndices, "constant indices of tuples"),
     (LeanSSA, "single assignments"),
     (typed_passes.NopythonTypeInference, "types"),
     (LeanStripPhis, "phi nodes"),
-    (typed_passes.IRLegalization, "deletions"),
-    (typed_passes.NativeLowering, "LLVM text"),
+    (LeanLowering, "LLVM text"),
     (typed_passes.NoPythonBackend, "result"),
 )
 

@@ -14,19 +14,22 @@ unchanged numba.
 - For each use of an operation, numba inspects the parameters of the function that writes its code.
 - For each variable, numba asks LLVM for a size that only information for debuggers needs.
 - When numba loads its functions on arrays, it also loads scipy.linalg to test for a BLAS.
+- For each variable with several assignments, numba goes through all statements of the function twice.
+- For each statement, numba saves and restores Python's filters of warnings.
+- numba searches each function for dictionaries, `with` and calls with `*`, also if its byte code has none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from importlib.util import find_spec
 from types import BuiltinFunctionType
 from typing import Any
 
 from numba import types
-from numba.core import base, errors, event, ir, lowering, typeinfer, utils
+from numba.core import base, errors, event, interpreter, ir, lowering, ssa, typeinfer, utils
 from numba.core.cgutils import alloca_once
 from numba.core.debuginfo import DummyDIBuilder
 from numba.core.targetconfig import TargetConfig
@@ -78,7 +81,7 @@ def _known_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
 
 
 _refreshes = {base.BaseContext: base.BaseContext.refresh, context.BaseContext: context.BaseContext.refresh}
-_refreshed: dict[Any, int] = {}
+_refreshed: dict[int, int] = {}  # by id(); contexts of several functions share their registries
 
 
 def _registered(one: Any) -> int:
@@ -91,9 +94,9 @@ def _refresher(kind: Any) -> Any:
     """`refresh` of a context, for a context whose registries have got new rules."""
 
     def refresh(self: Any) -> None:
-        if _refreshed.get(self) != _registered(self):
+        if _refreshed.get(id(self._registries)) != _registered(self):
             _refreshes[kind](self)
-            _refreshed[self] = _registered(self)
+            _refreshed[id(self._registries)] = _registered(self)
 
     return refresh
 
@@ -131,41 +134,46 @@ def _values(self: Any) -> dict[str, Any]:
 _attribute = context.BaseContext.resolve_getattr
 
 
+_conversions: dict[Any, Any] = {}
+
+
 def _known_attribute(self: Any, kind: Any, name: str) -> Any:
-    """The type of an attribute. Functions have no attribute `__call__`."""
-    return None if name == "__call__" and isinstance(kind, (BaseFunction, types.Dispatcher)) else _attribute(
-        self, kind, name)  # fmt: skip
+    """The type of an attribute. Functions have no attribute `__call__`, and that of a type such as i64 stays the same.
+    """
+    if name != "__call__":
+        return _attribute(self, kind, name)
+    if isinstance(kind, (BaseFunction, types.Dispatcher)):
+        return None
+    if not isinstance(kind, types.NumberClass):
+        return _attribute(self, kind, name)
+    if (self, kind) not in _conversions:
+        _conversions[self, kind] = _attribute(self, kind, name)
+    return _conversions[self, kind]
 
 
 _LEAVES = frozenset((ir.Loc, str, int, bool, type(None), BuiltinFunctionType))
 
 
 def _variables(self: Any, value: Any) -> list[Any]:
-    """The variables in the value of a field of a statement, in order."""
+    """The variables in the fields of a statement, in order."""
     found: list[Any] = []
-    _collect(value, found)
+    _collect(value.values() if isinstance(value, dict) else (value,), found)
     return found
 
 
-def _collect(value: Any, found: list[Any]) -> None:
-    kind = type(value)
-    if kind is ir.Var:
-        found.append(value)
-    elif kind in _LEAVES:
-        return
-    elif kind is dict:
-        for item in value.values():
-            _collect(item, found)
-    elif isinstance(value, ir.Var):
-        found.append(value)
-    elif isinstance(value, ir.Inst):
-        found += value.list_vars()
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            _collect(item, found)
-    elif isinstance(value, dict):
-        for item in value.values():
-            _collect(item, found)
+def _collect(values: Iterable[Any], found: list[Any]) -> None:
+    for value in values:
+        kind = type(value)
+        if kind is ir.Var:
+            found.append(value)
+        elif kind in _LEAVES:
+            continue
+        elif isinstance(value, ir.Inst):
+            found += value.list_vars()
+        elif isinstance(value, (list, tuple)):
+            _collect(value, found)
+        elif isinstance(value, dict):
+            _collect(value.values(), found)
 
 
 _context_of_errors: Any = lowering.new_error_context
@@ -186,6 +194,50 @@ class _ErrorContext:
         if isinstance(error, errors.NumbaError):
             with _context_of_errors(self._text, *self._args, **self._kwargs):
                 raise error
+
+
+def _rewritten(blocks: Any, states: Any, handler: Any) -> dict[int, Any]:
+    """The blocks with another name for a variable. Only blocks with the variable are copied."""
+    name = states["varname"]
+    new = {}
+    for label, block in blocks.items():
+        if name in _names_in(block):
+            states["label"], states["block"] = label, block
+            changed = ir.Block(scope=block.scope, loc=block.loc)
+            for statement in block.body:
+                assigned = isinstance(statement, ir.Assign)
+                changed.body.append((handler.on_assign if assigned else handler.on_other)(states, statement))
+            block = changed
+        new[label] = block
+    return new
+
+
+def _names_in(block: Any) -> set[str]:
+    """The names of the variables in a block, which is not changed later."""
+    names: set[str] | None = getattr(block, "vlang_names", None)
+    if names is None:
+        names = {variable.name for statement in block.body for variable in statement.list_vars()}
+        block.vlang_names = names
+    return names
+
+
+_fixer: Any = errors.__dict__["WarningsFixer"]  # mypy sees only a part of the module
+_NO_FILTERS = nullcontext()
+
+
+def _no_filters(self: Any, filename: str | None = None, lineno: int | None = None) -> Any:
+    return _NO_FILTERS
+
+
+_RARE = ("BEFORE_WITH", "BUILD_MAP", "CALL_FUNCTION_EX", "DICT_MERGE", "DICT_UPDATE", "LIST_EXTEND", "LIST_TO_TUPLE",
+         "LOAD_SPECIAL", "MAP_ADD", "SETUP_WITH")  # fmt: skip
+_peepholes = interpreter.Interpreter.post_process
+
+
+def _needed_peepholes(self: Any, peepholes: Any, func_ir: Any) -> Any:
+    """The function after the rewrites of rare byte codes."""
+    rare = self.syntax_blocks or any(inst.opname in _RARE for inst in self.bytecode.table.values())
+    return _peepholes(self, peepholes, func_ir) if rare else func_ir
 
 
 def _load_array_functions() -> None:
@@ -217,6 +269,9 @@ _SHORTCUTS: tuple[tuple[Any, str, Any], ...] = (
     (TargetConfig, "values", _values),
     (ir.Inst, "_rec_list_vars", _variables),
     (context.BaseContext, "resolve_getattr", _known_attribute),
+    (ssa, "_run_block_rewrite", _rewritten),
+    (_fixer, "catch_warnings", _no_filters),
+    (interpreter.Interpreter, "post_process", _needed_peepholes),
     *((module, "new_error_context", _ErrorContext) for module in (lowering, typeinfer)),
     *([(_Colours, "_markup", _plain)] if hasattr(_Colours, "_markup") else []),  # messages are plain without colorama
 )

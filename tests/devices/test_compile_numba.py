@@ -22,7 +22,7 @@ from vlang import load
 from vlang.errors import InternalError
 from vlang.runtime.compile import compile_numba, front_end, sources
 from vlang.runtime.compile.compile_numba import Compiler, _with_room
-from vlang.runtime.compile.lean_passes import Canonical, LeanSSA, LeanStripPhis
+from vlang.runtime.compile.lean_passes import Canonical, ConstantIndices, LeanLowering, LeanSSA, LeanStripPhis
 from vlang.runtime.compile.llvm import in_haste
 from vlang.runtime.compile.objects import load_kernels
 from vlang.runtime.compile.sources import modules_of, sources_digest
@@ -147,7 +147,8 @@ def _object_code(text: str) -> bytes:
 def test_shortcuts_change_no_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """The object code has the same bytes as with all of numba's own passes and rules."""
     monkeypatch.setenv("VLANG_HASTE", "")
-    text = """from vlang.runtime.compile.intrinsics import *
+    text = """import numpy as np
+from vlang.runtime.compile.intrinsics import *
 
 @inner
 def sum_of(values, ends, begin, end, unused):
@@ -155,6 +156,9 @@ def sum_of(values, ends, begin, end, unused):
     for i in range(begin, end):
         if ends[i] % 3 != 0 or i == 7:
             total = total + values[ends[i]] * 2
+            if i % 5 == 0:
+                last = np.uint32(i)
+                ends[last] = np.uint32(seen)
             seen += 1
     return total, -seen if total < 0.5 else seen
 
@@ -169,9 +173,11 @@ def kernel(ends, values, n):
     return found
 """
     lean = _object_code(text)
-    originals = {Canonical: untyped_passes.IRProcessing, LeanSSA: untyped_passes.ReconstructSSA,
-              LeanStripPhis: typed_passes.PreLowerStripPhis}
-    monkeypatch.setattr(front_end, "_PASSES", tuple((originals.get(one, one), name) for one, name in front_end._PASSES))
+    originals = {Canonical: (untyped_passes.IRProcessing,), ConstantIndices: (untyped_passes.GenericRewrites,),
+                 LeanSSA: (untyped_passes.ReconstructSSA,), LeanStripPhis: (typed_passes.PreLowerStripPhis,),
+                 LeanLowering: (typed_passes.IRLegalization, typed_passes.NativeLowering)}
+    passes = [(whole, name) for one, name in front_end._PASSES for whole in originals.get(one, (one,))]
+    monkeypatch.setattr(front_end, "_PASSES", tuple(passes))
     monkeypatch.delattr(front_end._Library, "_optimize_functions")
     monkeypatch.setattr(compile_numba, "shortcuts", nullcontext)
     front_end._passes.cache_clear()
