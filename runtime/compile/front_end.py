@@ -15,7 +15,6 @@ from typing import Any
 
 from llvmlite.binding import newpassmanagers
 from numba.core import codegen, compiler, typed_passes, untyped_passes
-from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager
 
 from vlang.runtime.compile.lean_passes import Canonical, ConstantIndices, LeanLowering, LeanSSA, LeanStripPhis
@@ -62,9 +61,10 @@ OPTIONS: dict[str, Any] = {
 
 
 class _Passes(PassManager):
-    """The passes of a function, without the times and invariants that numba checks after each of them."""
+    """The passes of a function, without the times and invariants that numba checks after each of them. The dispatcher
+    holds the lock of the compiler meanwhile.
+    """
 
-    @global_compiler_lock  # type: ignore[untyped-decorator]  # numba has no types
     def _runPass(self, index: int, one: Any, state: Any) -> None:
         one.analysis = self._analysis
         one.run_initialization(state)
@@ -87,16 +87,24 @@ class _Library(codegen.JITCodeLibrary):
     The text is not optimised, except that local variables are moved from memory to registers.
     """
 
+    _final_module: Any
+    _filled = False
+
     def _optimize_functions(self, ll_module: Any) -> None:
         """Move local variables to registers. numba prepares LLVM's passes for each declaration, too, in vain."""
         ll_module.data_layout = self._codegen._data_layout
+        passes, builder = _passes_of_functions(haste())
         for function in ll_module.functions:
             if not function.is_declaration:
-                passes, builder = self._codegen._function_pass_manager()
-                if haste():
-                    passes = newpassmanagers.create_new_function_pass_manager()
-                    passes.add_sroa_pass()
                 passes.run(function, builder)
+
+    def add_llvm_module(self, ll_module: Any) -> None:
+        """Add a module of LLVM. The first replaces an empty module, into which numba would link it."""
+        self._optimize_functions(ll_module)
+        if self._filled:
+            self._final_module.link_in(ll_module)
+        else:
+            self._final_module, self._filled = ll_module, True
 
     def finalize(self) -> None:
         """Mark the library as complete; no machine code is generated."""
@@ -136,6 +144,16 @@ class _Texts(codegen.JITCPUCodegen):
 @cache
 def _texts() -> _Texts:
     return _Texts("vlang")
+
+
+@cache
+def _passes_of_functions(quick: bool) -> tuple[Any, Any]:
+    """LLVM's passes over each function before kernels are linked, and their builder."""
+    passes, builder = _texts()._function_pass_manager()
+    if quick:
+        passes = newpassmanagers.create_new_function_pass_manager()
+        passes.add_sroa_pass()
+    return passes, builder
 
 
 def link(library: Any, entry: str, symbol: str, quick: bool = False) -> Any:

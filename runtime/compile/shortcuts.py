@@ -16,6 +16,7 @@ unchanged numba.
 - When numba loads its functions on arrays, it also loads scipy.linalg to test for a BLAS.
 - For each variable with several assignments, numba goes through all statements of the function twice.
 - For each statement, numba saves and restores Python's filters of warnings.
+- For each function, numba twice tries to import the module of kernels, which does not exist.
 - numba searches each function for dictionaries, `with` and calls with `*`, also if its byte code has none.
 """
 
@@ -29,7 +30,7 @@ from types import BuiltinFunctionType
 from typing import Any
 
 from numba import types
-from numba.core import base, errors, event, interpreter, ir, lowering, ssa, typeinfer, utils
+from numba.core import base, errors, event, funcdesc, interpreter, ir, lowering, ssa, typeinfer, utils
 from numba.core.cgutils import alloca_once
 from numba.core.debuginfo import DummyDIBuilder
 from numba.core.targetconfig import TargetConfig
@@ -229,6 +230,17 @@ def _no_filters(self: Any, filename: str | None = None, lineno: int | None = Non
     return _NO_FILTERS
 
 
+_modules: dict[str, Any] = {}
+_find_module = funcdesc.FunctionDescriptor.lookup_module
+
+
+def _module_of(self: Any) -> Any:
+    """The module of a function. Kernels have none, which numba would find out twice for each function."""
+    if self.modname not in _modules:
+        _modules[self.modname] = _find_module(self)
+    return _modules[self.modname]
+
+
 _RARE = ("BEFORE_WITH", "BUILD_MAP", "CALL_FUNCTION_EX", "DICT_MERGE", "DICT_UPDATE", "LIST_EXTEND", "LIST_TO_TUPLE",
          "LOAD_SPECIAL", "MAP_ADD", "SETUP_WITH")  # fmt: skip
 _peepholes = interpreter.Interpreter.post_process
@@ -271,6 +283,7 @@ _SHORTCUTS: tuple[tuple[Any, str, Any], ...] = (
     (context.BaseContext, "resolve_getattr", _known_attribute),
     (ssa, "_run_block_rewrite", _rewritten),
     (_fixer, "catch_warnings", _no_filters),
+    (funcdesc.FunctionDescriptor, "lookup_module", _module_of),
     (interpreter.Interpreter, "post_process", _needed_peepholes),
     *((module, "new_error_context", _ErrorContext) for module in (lowering, typeinfer)),
     *([(_Colours, "_markup", _plain)] if hasattr(_Colours, "_markup") else []),  # messages are plain without colorama
