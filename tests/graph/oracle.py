@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 __all__ = ["Drawn", "draw", "lists"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Drawn:
-    """A random multigraph with self-loops.
+    """A random multigraph with self-loops, which is equal only to itself.
 
     Attributes:
         n: the number of vertices.

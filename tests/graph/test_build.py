@@ -5,6 +5,7 @@ requested, and any grouping of the work.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -26,12 +27,20 @@ def _small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setattr(build, "SMALL", -1)
 
 
+@cache
+def _drawn(n: int, edges: int) -> Drawn:
+    return draw(np.random.default_rng([SEED, n]), n, edges)
+
+
+_expected = cache(lists)  # sorting takes longer than all that is tested
+
+
 def graph_of(drawn: Drawn, directed: bool = True, **options: Any) -> Graph:
     return Graph.from_edges(drawn.src, drawn.dst, n=drawn.n, directed=directed, weight=drawn.weight, **options)
 
 
 def same(graph: Graph, drawn: Drawn, kind: str) -> None:
-    offsets, targets, weights = lists(drawn, kind, graph.directed)
+    offsets, targets, weights = _expected(drawn, kind, graph.directed)
     built = graph.adjacency(kind, ["weight"])
     assert built.offsets.dtype == np.uint64
     assert built.targets.dtype == np.uint32
@@ -47,9 +56,9 @@ SIZES = [(1, 0), (1, 5), (2, 7), (3, 1), (7, 40), (100, 1000), (5000, 90_000), (
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize(("n", "edges"), SIZES)
 def test_adjacencies(n: int, edges: int, directed: bool, order: tuple[str, ...]) -> None:
-    drawn = draw(np.random.default_rng([SEED, n]), n, edges)
+    drawn = _drawn(n, edges)
     graph = graph_of(drawn, directed, threads=2)
-    assert graph.m == len(lists(drawn, "in", directed)[1])
+    assert graph.m == len(_expected(drawn, "in", directed)[1])
     for kind in order:
         same(graph, drawn, kind)
 
@@ -61,7 +70,7 @@ def test_threads_groups_and_widths_change_nothing(
     monkeypatch.setattr(build, "ENTRIES_IN_FLIGHT", in_flight)
     monkeypatch.setattr(build, "BYTES_IN_FLIGHT", 1)
     monkeypatch.setattr(build, "NARROW", narrow)
-    drawn = draw(np.random.default_rng(SEED), 20_000, 300_000)
+    drawn = _drawn(20_000, 300_000)
     for directed in (True, False):
         graph = graph_of(drawn, directed, threads=threads)
         for kind in ("out", "in", "both"):
