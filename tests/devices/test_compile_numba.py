@@ -159,13 +159,16 @@ def sum_of(values, ends, begin, end, unused):
             if i % 5 == 0:
                 last = np.uint32(i)
                 ends[last] = np.uint32(seen)
+                last = values[i] * 0.5
+                values[i] = last
             seen += 1
     return total, -seen if total < 0.5 else seen
 
 def kernel(ends, values, n):
     found = 0
     while True:
-        total, seen = sum_of(values, ends, found, min(n, found + 4), None)
+        both = sum_of(values, ends, found, min(n, found + 4), None)
+        total, seen = both[0], both[1]
         values[found] = max(total, 1.0) if seen > 2 else total // 2
         found += 1 + abs(seen)
         if found >= n:
