@@ -19,6 +19,7 @@ from vlang.runtime.convert.edges import Edges
 from vlang.runtime.convert.entries import Sorter, count_degrees, renumbered, room_for, scatter
 from vlang.runtime.convert.need import Demand
 from vlang.runtime.convert.radix import RadixSort, Rows
+from vlang.runtime.convert.radix_values import Values
 from vlang.runtime.convert.source import Reading, open_source, rule_of, with_rule
 from vlang.runtime.convert.thin import in_row_order, thinned
 from vlang.runtime.graph.edges.edge_list import VertexIds
@@ -136,7 +137,8 @@ def _write_edges(
             degrees[kind] = new.inward(degrees[kind])
         del new
     m = int(degrees["in"].sum(dtype=np.uint64))
-    rows = {} if edges.columns or not m else {kind: Rows.cut(counts) for kind, counts in degrees.items()}
+    radix = m and Values.fit(edges.columns)
+    rows = {kind: Rows.cut(counts) for kind, counts in degrees.items()} if radix else {}
     if rows and budget.total >= demand.state + 4 * edges.n + RadixSort.need(edges, rows, demand.page, budget.threads):
         RadixSort(edges, rows, room, budget.threads).write(writer, ranks, budget.within("writing"))
         return m, order

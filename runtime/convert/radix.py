@@ -7,21 +7,24 @@ the neighbours increase as well. No two entries are compared, and the list of ed
 a range of consecutive buckets, and the entries that the first thread writes come first.
 
 Entries are kept in blocks. Blocks that have been read are used again. The list of edges is divided into blocks while it
-is read, because memory that is touched for the first time costs the most. Columns are not supported, because their
-values would have to move with the entries.
+is read, because memory that is touched for the first time costs the most. Columns of up to 8 bytes an edge move with
+the entries (`radix_values.py`). All steps keep the order of entries with the same row and neighbour, so parallel edges
+and their columns stay in the order of the list.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.errors import InternalError
 from vlang.records import dataclass
+from vlang.runtime.convert.blocks import Chains, Int64s, Read, Scattered
 from vlang.runtime.convert.edges import Edges
+from vlang.runtime.convert.radix_values import Values
 from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.graph.paged.page_writer import PageWriter
 from vlang.runtime.storage.disk_arrays import DiskArrays
@@ -38,9 +41,7 @@ _LEAST_BLOCK, _MOST_BLOCK = 1 << 7, 1 << 15  # entries of a block
 _CHUNK = 1 << 16  # edges that a thread reads at a time
 _SPARE = 8  # blocks
 _PARTIAL = 5  # blocks of each bucket and thread; see `_Blocks`
-_LINE = 8  # entries of a cache line
 
-Int64s = NDArray[np.int64]
 Progress = Callable[[float], None]
 
 
@@ -114,87 +115,6 @@ def _first_rows(n: int, grain: int) -> Int64s:
     return np.concatenate([np.arange(coarse[0]), (np.arange(coarse[0], last + 1) - _FINE) << grain]).astype(np.int64)
 
 
-class _Scattered:
-    """The blocks to which one thread writes entries."""
-
-    def __init__(self, buckets: int, most: int, free: Int64s, size: int) -> None:
-        """Begin with one block for each bucket.
-
-        Args:
-            buckets: the number of buckets.
-            most: the number of all blocks.
-            free: the free blocks, at least one for each bucket.
-            size: entries of a block.
-
-        All buckets fill at about the same rate. If their blocks began at the same place of a memory page, the cache
-        lines that are written would be in a few sets of the cache. So each bucket begins at another line of its block.
-        """
-        self._size = size
-        self.free, self.log = np.empty(most, np.int64), np.empty((most, 2), np.int64)
-        self.counts = np.array([0, buckets])
-        self.cursors = free[:buckets] + (_LINE * np.arange(buckets) + 1) % size
-        self.log[:buckets, 0], self.log[:buckets, 1] = np.arange(buckets), self.cursors
-        self.release(free[buckets:])
-
-    @property
-    def arrays(self) -> tuple[Int64s, Int64s, Int64s, Int64s]:
-        """The arguments `cursors`, `free`, `log` and `counts` of kernels."""
-        return self.cursors, self.free, self.log, self.counts
-
-    def release(self, blocks: Int64s) -> None:
-        """Add free blocks."""
-        count = int(self.counts[0])
-        self.free[count : count + len(blocks)] = blocks
-        self.counts[0] += len(blocks)
-
-
-    def require(self, entries: int) -> None:
-        """Raise InternalError if blocks may be missing to write this number of entries; kernels do not test it."""
-        if self.counts[0] < entries // self._size + len(self.cursors):
-            raise InternalError(f"{self.counts[0]} free blocks do not suffice for {entries} entries of a conversion")
-
-
-class _Chains:
-    """The blocks of each bucket, in order, and the blocks that are free."""
-
-    def __init__(self, outputs: Sequence[_Scattered], buckets: int, size: int) -> None:
-        logs = [output.log[: output.counts[1]] for output in outputs]
-        log = np.concatenate(logs)
-        order = np.argsort(log[:, 0], kind="stable")  # and so, in a bucket, by output and by use
-        lengths = size - log[:, 1] % size
-        begin = 0
-        for output, used in zip(outputs, logs):
-            last = np.empty(buckets, np.int64)
-            last[used[:, 0]] = np.arange(begin, begin + len(used))  # the last assignment to an element wins
-            lengths[last] = output.cursors - log[last, 1]
-            begin += len(used)
-        self.blocks, self.lengths = log[order, 1], lengths[order]
-        self.begins = np.searchsorted(log[order, 0], np.arange(buckets + 1))
-        self.free = np.concatenate([output.free[: output.counts[0]] for output in outputs])
-
-    def of(self, bucket: int) -> tuple[Int64s, Int64s]:
-        """The blocks of a bucket, and the number of entries of each block."""
-        here = slice(*self.begins[bucket : bucket + 2].tolist())
-        return self.blocks[here], self.lengths[here]
-
-
-class _Read:
-    """The part of an array that one thread has read, as blocks that are free."""
-
-    def __init__(self, array: NDArray[np.uint32], first: int, pool: NDArray[np.uint64], size: int) -> None:
-        """Begin at element `first`. Blocks have `size` entries, and are relative to `pool`."""
-        self._bytes = array.ctypes.data - pool.ctypes.data
-        self._size = size
-        self._next = -(-(self._bytes + 4 * first) // (8 * size)) * size
-
-    def until(self, end: int) -> Int64s:
-        """The further blocks before element `end`."""
-        stop = (self._bytes + 4 * end) // (8 * self._size) * self._size
-        blocks = np.arange(self._next, stop, self._size)
-        self._next = max(self._next, stop)
-        return blocks
-
-
 @dataclass(frozen=True)
 class _Blocks:
     """How many blocks there are.
@@ -203,7 +123,7 @@ class _Blocks:
     be full. So after a round at least 3 blocks of each bucket and thread are free, and each thread gets an equal share.
     The next round begins with 1 of the 3. A thread frees the blocks of a bucket before it writes the entries, and has
     then used at most 1 further block of each bucket more than it has freed. So 1 of the 3 stays free, and a kernel
-    never runs out of blocks (`_Scattered.require`).
+    never runs out of blocks (`Scattered.require`).
 
     Attributes:
         size: entries of a block.
@@ -240,7 +160,7 @@ class RadixSort:
         """Allocate the pool of blocks on disk.
 
         Args:
-            edges: the edges, without columns.
+            edges: the edges; `Values.fit` must hold for their columns.
             rows: the rows of the directions that are stored, "in" and perhaps "out".
             room: allocates arrays on disk.
             threads: how many threads to use.
@@ -250,6 +170,10 @@ class RadixSort:
         self._blocks = _Blocks.of(edges, rows, threads)
         self._size = self._blocks.size
         self._pool = room.empty(self._blocks.fresh * self._size, np.uint64)
+        self._values = None
+        if edges.columns:
+            lists = (edges.src, edges.dst) if _reusable(edges) else ()
+            self._values = Values(edges.columns, self._pool, lists, self._size, self._blocks.all, room)
 
     @staticmethod
     def need(edges: Edges, rows: dict[str, Rows], page: int, threads: int) -> int:
@@ -262,7 +186,9 @@ class RadixSort:
         entries, most_rows = (max(one.largest[i] for one in rows.values()) for i in range(2))
         blocks = _Blocks.of(edges, rows, threads).all
         tables = sum(2 * len(one.buckets) + 64 * one.count for one in rows.values())
-        each = 4 * entries + 4 * most_rows + 24 * blocks + 10 * _CHUNK
+        width = Values.width(edges.columns)
+        each = (4 + 2 * width) * entries + 4 * most_rows + 24 * blocks + (10 + 4 * width) * _CHUNK
+        each += 8 * max(one.count for one in rows.values()) * (width > 0)
         return threads * each + 96 * blocks + tables + PageWriter.buffers(threads) * page
 
     def write(self, writer: PageWriter, ranks: NDArray[np.uint32] | None, progress: Progress) -> None:
@@ -287,38 +213,53 @@ class RadixSort:
             self._round(chains, out, None, writer, lambda part: progress(0.75 + 0.25 * part))
             writer.end()
 
-    def _scattered(self, ranks: NDArray[np.uint32] | None) -> _Chains:
+    def _scattered(self, ranks: NDArray[np.uint32] | None) -> Chains:
         """Write the edges to buckets by source."""
         edges, rows = self._edges, self._by_source
         flags = _MIRROR * edges.mirror | _NO_LOOPS * (not edges.loops)
         count, size, reusable = len(edges.src), self._size, _reusable(edges)
         parts = [(count * i // self._threads, count * (i + 1) // self._threads) for i in range(self._threads)]
         free = np.array_split(np.arange(self._blocks.fresh) * size, self._threads)
-        outputs = [_Scattered(rows.count, self._blocks.all, some, size) for some in free]
-        code = kernels("radix")["scatter_edges"]
+        outputs = [self._output(rows.count, some) for some in free]
+        code, values = self._code["scatter_edges"], self._values
 
         def scatter(thread: int) -> None:
             first, end = parts[thread]
             output = outputs[thread]
             sources, targets = np.empty((2, _CHUNK), np.uint32)
-            read = [_Read(ends, first, self._pool, size) for ends in (edges.src, edges.dst)] if reusable else []
+            read = [Read(ends, first, self._pool, size) for ends in (edges.src, edges.dst)] if reusable else []
             for low in range(first, end, _CHUNK):
                 high = min(low + _CHUNK, end)
                 sources[: high - low], targets[: high - low] = edges.src[low:high], edges.dst[low:high]
+                given = () if values is None else (values.pack(low, high),)  # before the ends are overwritten
                 for one in read:
                     output.release(one.until(high))
                 if ranks is not None:  # in loops of their own, which halves the time
                     for ends in (sources, targets):
                         kernels("partition")["renumber"](ends, 0, high - low, ranks, ends)
                 output.require((high - low) * (1 + edges.mirror))
-                code(sources, targets, high - low, flags, rows.buckets, rows.grain, size - 1,
-                     *output.arrays, self._pool)  # fmt: skip
+                code(sources, targets, *given, high - low, flags, rows.buckets, rows.grain, size - 1,
+                     *output.arrays, self._pool, *self._beside(output))  # fmt: skip
 
         on_threads(self._threads, scatter, range(self._threads))
-        return _Chains(outputs, rows.count, size)
+        return Chains(outputs, rows.count, size)
 
-    def _round(self, chains: _Chains, rows: Rows, others: Rows | None, writer: PageWriter | None, progress: Progress
-               ) -> _Chains:  # fmt: skip
+    @property
+    def _code(self) -> Mapping[str, Callable[..., int]]:
+        return kernels("radix") if self._values is None else self._values.code
+
+    def _output(self, buckets: int, free: Int64s) -> Scattered:
+        output = Scattered(buckets, self._blocks.all, free, self._size)
+        if self._values is not None:
+            output.shifts = self._values.shifts(output.cursors)
+        return output
+
+    def _beside(self, output: Scattered) -> tuple[NDArray[Any], ...]:
+        """The last arguments of kernels that write entries, if entries have values."""
+        return () if self._values is None else (self._values.spans, output.shifts, self._values.pool)
+
+    def _round(self, chains: Chains, rows: Rows, others: Rows | None, writer: PageWriter | None, progress: Progress
+               ) -> Chains:  # fmt: skip
         """Sort each bucket by row, write its rows to pages, and write the reverse of its edges to buckets.
 
         Args:
@@ -329,32 +270,36 @@ class RadixSort:
             progress: called with the finished fraction, 0 to 1.
         """
         free = np.array_split(chains.free, self._threads)
-        outputs = [_Scattered(others.count if others else 0, self._blocks.all, some, self._size) for some in free]
+        outputs = [self._output(others.count if others else 0, some) for some in free]
         parts = rows.parts(self._threads)
         on_threads(self._threads, partial(self._serve, chains, rows, others, writer, outputs, parts, progress),
                    range(self._threads))  # fmt: skip
-        return _Chains(outputs, others.count if others else 0, self._size)
+        return Chains(outputs, others.count if others else 0, self._size)
 
     def _serve(
-        self, chains: _Chains, rows: Rows, others: Rows | None, writer: PageWriter | None,
-        outputs: Sequence[_Scattered], parts: Sequence[range], progress: Progress, thread: int,
+        self, chains: Chains, rows: Rows, others: Rows | None, writer: PageWriter | None,
+        outputs: Sequence[Scattered], parts: Sequence[range], progress: Progress, thread: int,
     ) -> None:  # fmt: skip
         """Process the buckets of one thread; arguments as for `_round`."""
-        code, output, part = kernels("radix"), outputs[thread], parts[thread]
+        code, output, part, values = self._code, outputs[thread], parts[thread], self._values
         entries, most_rows = rows.largest
+        words = None if values is None else empty(entries, values.pool.dtype)
+        sorted_values = () if words is None else (words,)
+        given = () if values is None else (values.pool, values.spans)
         targets, ends = empty(entries, np.uint32), empty(most_rows, np.uint32)
         for bucket in part:
             low, high = rows.bounds[bucket : bucket + 2].tolist()
             begin, end = rows.starts[bucket : bucket + 2].tolist()
             blocks, lengths = chains.of(bucket)
-            code["sort_bucket"](self._pool, blocks, lengths, len(blocks), rows.degrees, low, high, ends,
-                           targets)  # fmt: skip
+            code["sort_bucket"](self._pool, *given, blocks, lengths, len(blocks), rows.degrees, low, high, ends,
+                                targets, *sorted_values)  # fmt: skip
             output.release(blocks - blocks % self._size)
             if others is not None:
                 output.require(end - begin)
-                code["scatter_rows"](targets, ends, low, high, others.buckets, others.grain, self._size - 1,
-                                  *output.arrays, self._pool)  # fmt: skip
+                code["scatter_rows"](targets, *sorted_values, ends, low, high, others.buckets, others.grain,
+                                     self._size - 1, *output.arrays, self._pool, *self._beside(output))  # fmt: skip
             if writer is not None:
-                writer.put(begin, targets[: end - begin])
+                columns = () if values is None or words is None else values.unpack(words[: end - begin])
+                writer.put(begin, targets[: end - begin], columns)
             if thread == 0:
                 progress((bucket + 1 - part.start) / len(part))

@@ -74,6 +74,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     write("pairs", "", (f"{a} {b}\n" for a, b, _ in rows))
     write("weighted", "source,target,weight,x,name\n", (f"{a},{b},{c},{c / 7},n{c}\n" for a, b, c in rows))
+    write("narrow", "source,target,weight,kind\n", (f"{a},{b},{c},{c % 5}\n" for a, b, c in rows))
     write("missing", "source,target,weight\n", (f"{a},{b},{c if c % 9 else ''}\n" for a, b, c in rows))
     write("once", "# Undirected graph\n", (f"{a} {b} {c}\n" for a, b, c in rows))
     both = (f"{a} {b} {a * b % 7}\n{b} {a} {a * b % 7}\n" for a, b, _ in rows if a != b)
@@ -103,9 +104,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-FILES = ["pairs", "weighted", "once", "twice", "wide", "late", "unsigned", "texts", "quoted", "symmetric", "skew",
-         "arcs", "in.npz", "out.npz", "undirected.npz", "rule.npz", "texts.vg", "degree.vg", "csr.npz", "csc.npz",
-         "coo.npz"]  # fmt: skip
+FILES = ["pairs", "weighted", "narrow", "once", "twice", "wide", "late", "unsigned", "texts", "quoted", "symmetric",
+         "skew", "arcs", "in.npz", "out.npz", "undirected.npz", "rule.npz", "texts.vg", "degree.vg", "csr.npz",
+         "csc.npz", "coo.npz"]  # fmt: skip
 GENERATED = ["karate", "rmat:8", "kron:7,weights=1..9", "star:2000", "complete:40", "complete:20,directed=true",
              "grid:30x41", "path:1", "path:0", "uniform:7,5"]  # fmt: skip
 OPTIONS: list[dict[str, Any]] = [
@@ -321,7 +322,7 @@ def test_no_thread_runs_out_of_blocks(tmp_path: Path, monkeypatch: pytest.Monkey
     """
     for name, value in (("_MOST_ENTRIES", 1000), ("_LEAST_BLOCK", 64), ("_CHUNK", 64), ("_SPARE", 4)):
         monkeypatch.setattr(radix, name, value)
-    for spec in ("rmat:12", "kron:11"):
+    for spec in ("rmat:12", "kron:11", "rmat:10,weights=1..300"):
         converted = []
         for threads in (1, 4, 7):
             convert(spec, tmp_path / "made.vg", threads=threads)

@@ -219,7 +219,7 @@ class PageWriter:
         assert self._filling is not None
         self._filling.put(self._filling.written, targets, columns)
 
-    def put(self, at: int, targets: NDArray[np.uint32]) -> None:
+    def put(self, at: int, targets: NDArray[np.uint32], columns: Sequence[Array] = ()) -> None:
         """Write edges of the current direction in any order. Several threads may call this method. Raises DiskError.
 
         Each thread writes ranges of edges that follow each other.
@@ -227,9 +227,10 @@ class PageWriter:
         Args:
             at: the number of the first edge, in the order of the rows.
             targets: uint32[k], the neighbours.
+            columns: the values of each edge column, shape [k] each.
         """
         assert self._filling is not None
-        self._filling.put(at, targets, ())
+        self._filling.put(at, targets, columns)
 
     def end(self) -> None:
         """End the current direction; all its edges must have been written. Raises DiskError."""
