@@ -303,28 +303,22 @@ def priority(frame: Frame, control: Pointer[i64], table: Pointer[u64]) -> None:
     reached = False
     if filling != 0:
         enter_all(env, control, desk, places, links, entries, spilled, control[ORDER_VERTICES], filling)
-        fits = False
-        if filling == 3:  # buckets keep their entries, unless a vertex that is entered comes before the window
-            store_f64(pointer_u64(table, ORDER_WORKERS + 2 * me), ORDER_LEAST, first_of(env, places, links, entries))
-            meet(control, crew)
-            fits = now != ORDER_MOVED and least_origin(table, crew) >= origin
-            if fits:
-                spread(env, control, desk, places, links, entries, spilled, origin, scale)
-                desk[ORDER_FIRST] = next_bucket(places, 0)
-                meet(control, crew)
-                now, filling = least_reported(table, crew, ORDER_FIRST), i64(0)
-            else:
-                collect(env, control, desk, places, links, entries, spilled, now, origin, scale)
-        if not fits:
-            now = i64(ORDER_BUCKETS)
+    fits = False  # below is one call each of `collect` and `spread`, so that the compiler inlines them only once
+    if filling == 3:  # buckets keep their entries, unless a vertex that is entered comes before the window
+        store_f64(pointer_u64(table, ORDER_WORKERS + 2 * me), ORDER_LEAST, first_of(env, places, links, entries))
+        meet(control, crew)
+        fits = now != ORDER_MOVED and least_origin(table, crew) >= origin
     while True:
-        while now == ORDER_BUCKETS or change != 1.0:
-            if filling == 0:
-                collect(env, control, desk, places, links, entries, spilled, now, origin, scale)
-            filling, scale, change = i64(0), scale * change, 1.0
-            store_f64(pointer_u64(table, ORDER_WORKERS + 2 * me), ORDER_LEAST, first_of(env, places, links, entries))
-            meet(control, crew)
-            origin = least_origin(table, crew)
+        while now == ORDER_BUCKETS or change != 1.0 or filling != 0:
+            if not fits:
+                if filling == 0 or filling == 3:
+                    collect(env, control, desk, places, links, entries, spilled, now, origin, scale)
+                scale, change = scale * change, 1.0
+                least = first_of(env, places, links, entries)
+                store_f64(pointer_u64(table, ORDER_WORKERS + 2 * me), ORDER_LEAST, least)
+                meet(control, crew)
+                origin = least_origin(table, crew)
+            filling, fits = i64(0), False
             spread(env, control, desk, places, links, entries, spilled, origin, scale)
             desk[ORDER_FIRST] = next_bucket(places, 0)
             meet(control, crew)
