@@ -218,6 +218,27 @@ def test_two_generations(stopped: Path) -> None:
     assert "goes on before" in go_on(stopped).resumed
 
 
+def test_a_generation_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a loss of power, the file under the name of a generation is complete."""
+    done: list[str] = []
+    real_flush, real_rename = os.fsync, os.replace
+
+    def flush(file: int) -> None:
+        done.append("folder" if stat.S_ISDIR(os.fstat(file).st_mode) else "file")
+        real_flush(file)
+
+    def rename(old: Path, new: Path) -> None:
+        done.append("rename")
+        real_rename(old, new)
+
+    folder = StateFolder(tmp_path)
+    monkeypatch.setattr(os, "fsync", flush)
+    monkeypatch.setattr(os, "replace", rename)
+    assert folder.write(Image({}, {"x": np.ones(5)}))
+    folder.close()
+    assert done == ["file", "rename", "folder"]
+
+
 def test_folders(tmp_path: Path) -> None:
     inside = tmp_path / "a" / "b"
     folder = StateFolder(inside)
