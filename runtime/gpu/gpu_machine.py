@@ -153,6 +153,7 @@ class GpuMachine(GpuSaved):
     def launch(
         self, template: str, struct: str, constants: Sequence[int], blocks: int, args: Sequence[int], *,
         shared: int = 0, threads: int = THREADS, cooperative: bool = False, stream: Stream | None = None,
+        devices: int = 1,
     ) -> None:
         """Queue a kernel of the plan's text.
 
@@ -164,12 +165,11 @@ class GpuMachine(GpuSaved):
             args: 64-bit arguments, addresses or integers.
             shared: bytes of dynamic shared memory per block.
             threads: threads per block.
-            cooperative: whether all blocks must run at the same time.
-            stream: None for the default stream.
+            cooperative, stream, devices: see `Device.launch`.
         """
         if blocks:
             kernel = self.kernel(template, struct, constants)
-            self.device.launch(kernel, blocks, threads, args, shared, stream, cooperative)
+            self.device.launch(kernel, blocks, threads, args, shared, stream, cooperative, devices)
 
     def resident(self, template: str, struct: str, constants: Sequence[int], threads: int, shared: int) -> int:
         """Return the number of blocks of a kernel that the device runs at the same time (see `SparseMachine`)."""

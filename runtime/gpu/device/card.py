@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import Any
 
 from vlang.errors import DeviceError
+from vlang.runtime.gpu.device.at_once import QUEUEING
 from vlang.runtime.gpu.device.device import DeviceInfo
 from vlang.runtime.gpu.device.gpus import FORKED, check_gpu, free_memory, look
 from vlang.runtime.gpu.device.shelf import Shelf
@@ -156,7 +157,8 @@ class Card:
 
     def _allocate(self, size: int) -> int | None:
         try:
-            return int(self.runtime.malloc(size))
+            with QUEUEING:
+                return int(self.runtime.malloc(size))
         except self.runtime.CUDARuntimeError as error:
             if error.status != _NO_MORE:
                 raise
@@ -164,7 +166,7 @@ class Card:
 
     def free(self, pointer: int) -> None:
         """Return memory to the device; waits for queued work. Does nothing if the device is lost."""
-        with suppress(*self._errors):
+        with suppress(*self._errors), QUEUEING:
             self.runtime.free(pointer)
 
     def put_back(self, pointer: int, size: int) -> None:

@@ -325,7 +325,7 @@ class CudaDevice:
         return kernels
 
     def launch(self, kernel: Kernel, blocks: int, threads: int, args: Sequence[int], shared: int = 0,
-               stream: Stream | None = None, cooperative: bool = False) -> None:
+               stream: Stream | None = None, cooperative: bool = False, devices: int = 1) -> None:
         """Queue a kernel.
 
         Args:
@@ -336,6 +336,7 @@ class CudaDevice:
             shared: bytes of dynamic shared memory per block.
             stream: None for the default stream.
             cooperative: whether all blocks must run at the same time.
+            devices: ignored, because kernels of several GPUs run at the same time.
         """
         if blocks == 0:
             return

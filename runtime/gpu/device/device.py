@@ -234,7 +234,7 @@ class Device(Protocol):
 
     def launch(
         self, kernel: Kernel, blocks: int, threads: int, args: Sequence[int], shared: int = 0,
-        stream: Stream | None = None, cooperative: bool = False,
+        stream: Stream | None = None, cooperative: bool = False, devices: int = 1,
     ) -> None:
         """Queue a kernel.
 
@@ -246,6 +246,8 @@ class Device(Protocol):
             shared: bytes of dynamic shared memory per block.
             stream: None for the default stream.
             cooperative: whether all blocks must run at the same time.
+            devices: the number of devices on which the kernel is launched, if the blocks of all of them must run at the
+                same time. The caller launches it on these devices one after the other, within `queued_at_once`.
         """
 
     def resident(self, kernel: Kernel, threads: int, shared: int = 0) -> int:

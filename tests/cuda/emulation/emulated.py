@@ -53,6 +53,24 @@ class Operation:
     ready: Callable[[], bool] = lambda: True
     marks: bool = False  # records an event, which happens as soon as all earlier operations are done
     reads: int = 0  # address of the host memory that the operation reads
+    joint: Joint | None = None
+
+
+@dataclass(eq=False)
+class Joint:
+    """A launch on one of several devices. The launches on all of them run at the same time.
+
+    Attributes:
+        kernel, blocks, args: of this device.
+        devices: the number of devices.
+        done: whether the kernel has run.
+    """
+
+    kernel: EmulatedKernel
+    blocks: int
+    args: Sequence[int]
+    devices: int
+    done: bool = False
 
 
 @dataclass(eq=False)
@@ -442,7 +460,7 @@ class EmulatedDevice:
 
     def launch(
         self, kernel: Kernel, blocks: int, threads: int, args: Sequence[int], shared: int = 0,
-        stream: Stream | None = None, cooperative: bool = False,
+        stream: Stream | None = None, cooperative: bool = False, devices: int = 1,
     ) -> None:
         """Queue a kernel. Raises DeviceError for a launch that a GPU would refuse."""
         assert isinstance(kernel, EmulatedKernel)
@@ -454,17 +472,39 @@ class EmulatedDevice:
         assert len(args) == words, f"{kernel.name} takes {words} arguments, not {len(args)}"
         if blocks:
             self.launches[kernel.name] = self.launches.get(kernel.name, 0) + 1
+            if devices > 1:
+                self._queue_joint(stream, Joint(kernel, blocks, args, devices), threads, shared)
+                return
             together = cooperative or kernel.clustered
             self._queue(stream, Operation(lambda: self._run(kernel, blocks, threads, args, shared, together)))
 
+    def _queue_joint(self, stream: Stream | None, own: Joint, threads: int, shared: int) -> None:
+        """Queue a kernel that runs when the launches on all devices are the next operations of their streams."""
+        def others() -> list[Joint]:
+            heads = [one.queue[0].joint for one in self._world if one.queue]
+            return [one for one in heads if one is not None and not one.done and one.kernel.name == own.kernel.name]
+
+        def act() -> None:
+            if not own.done:
+                together = [own, *others()]  # its own operation is no longer in the queue
+                assert len({one.blocks for one in together}) == 1
+                for one in together:
+                    one.done = True
+                args = [arg for one in together for arg in one.args]
+                self._run(own.kernel, own.blocks, threads, args, shared, True, own.devices)
+
+        self._queue(stream, Operation(act, ready=lambda: own.done or len(others()) == own.devices, joint=own))
+
     def _run(
         self, kernel: EmulatedKernel, blocks: int, threads: int, args: Sequence[int], shared: int, cooperative: bool,
+        devices: int = 1,
     ) -> None:
         order = self._order or self._random.choice(ORDERS)
         seed, garbage = self._random.getrandbits(64), self._random.choice(GARBAGE)
         try:
             with _RUNNING:
-                kernel.library.run(kernel.name, blocks, threads, args, shared, cooperative, order, seed, garbage)
+                kernel.library.run(kernel.name, blocks, threads, args, shared, cooperative, order, seed, garbage,
+                                   devices)
         except DeviceError as error:
             self._failed = str(error)
             raise

@@ -240,7 +240,7 @@ extern "C" int emulated_run(const char* name, void (*body)(const u64*), const u6
     return 1;
   }
   if (__tsan_get_current_fiber) now.thread = __tsan_get_current_fiber();
-  std::vector<unsigned> numbers(now.launch.blocks);
+  std::vector<unsigned> numbers(now.launch.blocks * now.launch.devices);
   order_blocks(numbers);
 
   now.failed = faulted(numbers) || now.failed;

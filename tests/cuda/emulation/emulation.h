@@ -58,6 +58,7 @@ inline int __syncthreads_count(int predicate, int line = __builtin_LINE()) {
 }
 inline void __threadfence() { emulated_fence(); }
 inline void __threadfence_block() { emulated_fence(); }
+inline void __threadfence_system() { emulated_fence(); }
 inline void __nanosleep(unsigned) { emulated_yield(); }
 [[noreturn]] inline void __trap(int line = __builtin_LINE()) { emulated_trap(line); }
 

@@ -57,7 +57,7 @@ class Library:
 
     def run(
         self, name: str, blocks: int, threads: int, args: Sequence[int], shared: int = 0, cooperative: bool = False,
-        order: str = "ascending", seed: int = 0, garbage: int = 0xAB,
+        order: str = "ascending", seed: int = 0, garbage: int = 0xAB, devices: int = 1,
     ) -> None:
         """Run a kernel to its end.
 
@@ -65,21 +65,23 @@ class Library:
             name: the kernel.
             blocks: number of blocks.
             threads: threads per block.
-            args: addresses and integers.
+            args: addresses and integers; of each device after the other.
             shared: bytes of shared memory per block.
             cooperative: whether all blocks run at the same time; otherwise a few blocks run at a time, in random order.
             order: one of ORDERS.
             seed: the seed of the random order.
             garbage: the byte that fills shared memory.
+            devices: the number of devices on which the kernel runs at the same time, each with `blocks` blocks.
 
         Raises:
             DeviceError: lanes are deadlocked (the message shows the place), or an address is not mapped.
         """
         program = self.programs[name]
-        if len(args) != program.words:
-            raise TypeError(f"{name} takes {program.words} arguments, not {len(args)}")
+        if len(args) != program.words * devices:
+            raise TypeError(f"{name} takes {program.words} arguments on each of {devices} devices, not {len(args)}")
         words = (ctypes.c_uint64 * max(1, len(args)))(*(int(a) & _WORD for a in args))
-        about = (blocks, threads, shared, int(cooperative), ORDERS.index(order), seed & _WORD, garbage)
+        about = (blocks, threads, shared, int(cooperative), ORDERS.index(order), seed & _WORD, garbage, devices,
+                 program.words)
         launch = (ctypes.c_uint64 * len(about))(*about)
         message = ctypes.create_string_buffer(_MESSAGE)
         if getattr(self._code, f"run_{name}")(launch, words, message, ctypes.c_uint64(_MESSAGE)):

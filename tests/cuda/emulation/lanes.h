@@ -47,6 +47,7 @@ struct Block {
 // As written by emulated.py.
 struct Launch {
   u64 blocks, threads, shared, cooperative, order, seed, garbage;
+  u64 devices, words;  // with more than one device, the arguments of each follow one another
 };
 enum Order { ASCENDING, DESCENDING, RANDOM };
 
@@ -140,7 +141,7 @@ static void say_lanes(const Block* block) {
 static void enter(Lane* lane) {
   now.lane = lane;
   threadIdx.x = lane->index;
-  blockIdx.x = lane->block->number;
+  blockIdx.x = lane->block->number % (unsigned)now.launch.blocks;
   if (__tsan_switch_to_fiber) __tsan_switch_to_fiber(lane->fiber.thread, 1);
   if (__sanitizer_start_switch_fiber) __sanitizer_start_switch_fiber(&now.fake, lane->fiber.stack, stack_size());
   emulated_switch(&now.scheduler, &lane->context);
@@ -198,7 +199,7 @@ static void run_lane() {
   if (__sanitizer_finish_switch_fiber) __sanitizer_finish_switch_fiber(nullptr, &now.bottom, &now.extent);
   if (__tsan_acquire) __tsan_acquire(&now.started);
   if (now.unwatched && AnnotateIgnoreReadsBegin) AnnotateIgnoreReadsBegin(now.name, 0);
-  now.body(now.arguments);
+  now.body(now.arguments + lane->block->number / now.launch.blocks * now.launch.words);
   if (now.unwatched && AnnotateIgnoreReadsEnd) AnnotateIgnoreReadsEnd(now.name, 0);
   if (__tsan_release) __tsan_release(&now.finished);
   retire(lane);

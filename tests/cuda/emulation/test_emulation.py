@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.cuda.emulation.emulated import ORDERS, EmulatedDevice, compile_text, needs_compiler
+from tests.cuda.emulation.emulated import ORDERS, EmulatedDevice, EmulatedStream, compile_text, needs_compiler
 from tests.cuda.emulation.planted import HEAD, KERNELS, TYPES, entries
 from vlang.errors import DeviceError, InternalError, OutOfMemory
 from vlang.runtime.gpu.device.device import Buffer, Device
@@ -340,3 +340,37 @@ def test_memory_handed_over(device: EmulatedDevice) -> None:
     device.synchronize()
     assert device.hand_over(buffer, np.dtype("u4"), 9).tolist() == list(range(9))
     assert device.allocated() == 0
+
+
+# --------------------------------------------------------------------------------------------- launches on two devices
+MEETING = f"""{HEAD} meeting(volatile u32* mine, volatile u32* theirs, u32* found) {{
+  if (blockIdx.x == 1 && threadIdx.x == 0) {{
+    *theirs = *theirs + 1 + *found;
+    __threadfence_system();
+    while (*mine == 0) __nanosleep(32);
+    found[0] = *mine + 10 * gridDim.x;
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_kernels_of_two_devices_wait_for_each_other(seed: int) -> None:
+    """The kernels begin when both streams have reached them, and each has its own arguments and block numbers. A kernel
+    whose other half was never queued does not begin.
+    """
+    world: list[EmulatedStream] = []
+    devices = [EmulatedDevice(seed + k, world=world) for k in range(2)]
+    kernels = [device.load(TYPES, {"meeting": MEETING})["meeting"] for device in devices]
+    flags, found = ([put(device, np.zeros(1, np.uint32)) for device in devices] for _ in range(2))
+    for k, device in enumerate(devices):
+        device.upload(found[k].pointer, np.array([5 + k], np.uint32))  # which the kernel reads
+    devices[0].wait(devices[1].record())
+    devices[1].wait(devices[0].record())
+    for k, device in enumerate(devices):
+        args = (flags[k].pointer, flags[1 - k].pointer, found[k].pointer)
+        device.launch(kernels[k], 2, 32, args, cooperative=True, devices=2)
+    assert [get(device, found[k], "u4").tolist() for k, device in enumerate(devices)] == [[27], [26]]
+    devices[0].launch(kernels[0], 2, 32, (flags[0].pointer, flags[1].pointer, found[0].pointer), 0, None, True, 2)
+    with pytest.raises(DeviceError, match="streams wait"):
+        devices[0].synchronize()
