@@ -227,7 +227,7 @@ def _on_gpus(plan: Plan, graph: Graph, options: Options) -> Iterator[Opened]:
     from vlang.runtime.gpu.device.choose import open_device  # start-up
     from vlang.runtime.gpus.cut_graph import cut_graph  # start-up
     from vlang.runtime.gpus.group_machine import GroupMachine  # start-up
-    from vlang.runtime.gpus.mirrors import choose_exchange  # start-up
+    from vlang.runtime.gpus.mirrors import choose_exchange, run_at_once  # start-up
     from vlang.runtime.gpus.part_machine import PartMachine  # start-up
 
     names = device_names(options.device)
@@ -238,9 +238,9 @@ def _on_gpus(plan: Plan, graph: Graph, options: Options) -> Iterator[Opened]:
             stack.callback(devices[-1].close)
             devices[-1].cache = options.device_cache
         exchange, why = choose_exchange(options.exchange, devices)
-        parts = []
+        at_once, parts = run_at_once(devices), []
         for device, part in zip(devices, cut_graph(plan, graph, len(names), options.strategy == "p")):
-            parts.append(PartMachine(device, plan, part, options, graph, exchange))
+            parts.append(PartMachine(device, plan, part, options, graph, exchange, at_once))
             stack.callback(parts[-1].close)
         machine = GroupMachine(parts, exchange)
         stack.callback(machine.synchronize)

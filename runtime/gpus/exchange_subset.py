@@ -15,7 +15,8 @@ __all__ = ["SubsetExchange"]
 class SubsetExchange:
     """Packs the values that another GPU mirrors, and copies the packed values to the mirrors on that GPU.
 
-    The mirrors of one owner are consecutive.
+    The mirrors of one owner are consecutive. So if the GPUs reach each other, the kernel that packs the values stores
+    them in the mirrors.
     """
 
     name = "ms"
@@ -23,7 +24,7 @@ class SubsetExchange:
     @staticmethod
     def sizes(part: PartMachine) -> Mapping[str, int]:
         """Return the sizes in bytes of the packed values for each GPU and array."""
-        return {f"sent:{rank}:{slot}": aligned(len(places) * part.itemsize(slot))
+        return {} if part.at_once else {f"sent:{rank}:{slot}": aligned(len(places) * part.itemsize(slot))
                 for rank, places in enumerate(part.numbers.wanted) for slot in part.mirrored}
 
     @staticmethod
@@ -37,6 +38,9 @@ class SubsetExchange:
 
     def update(self, slots: Sequence[str]) -> None:
         """Queue the update of the mirrors of some arrays on all GPUs."""
+        if self._parts[0].at_once:
+            self._store(slots)
+            return
         moves = []
         for owner, rank, slot in links(self._parts, slots):
             part, other = self._parts[owner], self._parts[rank]
@@ -46,6 +50,17 @@ class SubsetExchange:
             moves.append(Move(owner, box, rank, other.mirror_at(slot, owner), count * part.itemsize(slot)))
             self._sent += count
         self._traffic.move(moves, boxes=True)
+
+    def _store(self, slots: Sequence[str]) -> None:
+        """Queue the kernels that store values in the mirrors on other GPUs."""
+        self._traffic.meet()  # no pass reads the old values of mirrors any more
+        for owner, rank, slot in links(self._parts, slots):
+            part, other = self._parts[owner], self._parts[rank]
+            count = len(part.numbers.wanted[rank])
+            part.pack(slot, part.pointer(slot), part.marks[rank], count, other.mirror_at(slot, owner))
+            self._sent += count
+            self._traffic.nbytes += count * part.itemsize(slot)
+        self._traffic.meet()
 
     def forget(self, slot: str) -> None:
         """Do nothing, because every exchange sends all values."""

@@ -16,6 +16,7 @@ from vlang.runtime.gpus.group_loop import GroupLoop
 from vlang.runtime.gpus.group_push import GroupPush
 from vlang.runtime.gpus.mirrors import Mirrors
 from vlang.runtime.gpus.part_machine import PartMachine
+from vlang.runtime.gpus.peer_push import PeerPush
 from vlang.runtime.gpus.traffic import Move, Traffic
 from vlang.runtime.plan.plan import Fold, LoopSpec, ScalarSpec, StageSpec, SweepSpec, field_of
 from vlang.runtime.storage.state.remote import Remote, in_memory
@@ -61,6 +62,11 @@ class GroupMachine:
         """Return a sentence which says that several GPUs ignore the option `dispatch`; () without this option."""
         asked = self._parts[0].options.dispatch
         return () if asked == "gpu" else (f"dispatch: the GPUs ran all pages, as dispatch={asked} is for one GPU",)
+
+    def sent(self, count: int, nbytes: int) -> None:
+        """Count values of active vertices that kernels have stored on other GPUs."""
+        self.activated += count
+        self.traffic.nbytes += nbytes
 
     # ------------------------------------------------------------------------------------------- values of the run
     def set_scalar(self, name: str, value: bool | int | float) -> None:
@@ -129,8 +135,9 @@ class GroupMachine:
     def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
         """Begin a loop over frontiers if every GPU can push; otherwise begin a loop of full passes."""
         if all(part.pushes(spec) for part in self._parts):
-            return GroupPush(self, self._parts, spec.stages[0])
-        return GroupLoop(self, spec, start)
+            loop = PeerPush if self._parts[0].at_once else GroupPush
+            return loop(self, self._parts, spec.stages[0])
+        return GroupLoop(self, self._parts, spec, start)
 
     def begin_sweep(self, spec: SweepSpec) -> MaskedSweep:
         """Begin a sweep. The passes of the sweep are full passes with a mask."""

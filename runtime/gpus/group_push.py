@@ -1,16 +1,15 @@
-"""Loops over frontiers on several GPUs: each GPU pushes to its own vertices, and sends the values of active vertices.
+"""Loops over frontiers on several GPUs that do not reach each other: the host queues the exchange after each superstep.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from vlang.runtime.engine.machine import Done, Stats
-from vlang.runtime.gpu.ways.counted_loop import CountedLoop
-from vlang.runtime.gpus.part_push import PartPush, record_bytes, sent_slots
+from vlang.runtime.gpus.group_fronts import GroupFronts
+from vlang.runtime.gpus.part_push import PartPush, record_bytes
 from vlang.runtime.gpus.shared_bound import SharedBound, priority_of
 from vlang.runtime.gpus.traffic import Move
 from vlang.runtime.plan.plan import StageSpec
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["GroupPush"]
 
 
-class GroupPush(CountedLoop):
+class GroupPush(GroupFronts[PartPush]):
     """A loop with a single pass that pushes; a `vlang.runtime.engine.machine.Loop`.
 
     A superstep is one launch on each GPU whose frontier is not empty. The host reads the counts of all GPUs. The host
@@ -39,19 +38,8 @@ class GroupPush(CountedLoop):
     """
 
     def __init__(self, machine: GroupMachine, parts: Sequence[PartMachine], stage: StageSpec) -> None:
-        self._machine, self._stage, self._bound = machine, stage, SharedBound()
-        self._closing = ExitStack()
-        self._begun = False
-        sent = sent_slots(stage)  # mirrors get these values when they become active
-        machine.mirrors.refresh([slot for slot in stage.near if slot not in sent])
-        self._fronts: list[PartPush] = []
-        try:
-            for part in parts:
-                self._fronts.append(PartPush(part, stage))
-                self._closing.callback(self._fronts[-1].close)
-        except BaseException:
-            self._closing.close()
-            raise
+        super().__init__(machine, parts, stage, PartPush)
+        self._bound, self._begun = SharedBound(), False
 
     def advance(self, room: int | None) -> Sequence[Done]:
         """Run supersteps until no vertex is active, or until `room` supersteps have run."""
@@ -74,11 +62,6 @@ class GroupPush(CountedLoop):
             rows = [Done(0, "push", 0)]
         self._done = rows[-1]
         return rows
-
-    def close(self) -> None:
-        """Free the memory, and restore the second buffers of the fields."""
-        self._machine.mirrors.pushed(self._stage)
-        self._closing.close()
 
     # ------------------------------------------------------------------------------------------- supersteps
     def _superstep(self) -> Done:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 
 from vlang.runtime.gpu.device.device import Device
@@ -11,7 +12,7 @@ from vlang.runtime.gpus.exchange_refined import RefinedExchange
 from vlang.runtime.gpus.exchange_subset import SubsetExchange
 from vlang.runtime.plan.plan import StageSpec, field_of
 
-__all__ = ["Mirrors", "choose_exchange"]
+__all__ = ["Mirrors", "choose_exchange", "run_at_once"]
 
 _EXCHANGES: Mapping[str, type[Exchange]] = {one.name: one for one in (SubsetExchange, RefinedExchange, WholeExchange)}
 
@@ -29,9 +30,17 @@ def choose_exchange(asked: str, devices: Sequence[Device]) -> tuple[type[Exchang
     """
     if asked != "auto":
         return _EXCHANGES[asked], "as asked"
-    direct = all(one.reaches(other) for one in devices for other in devices if one is not other)
-    return (SubsetExchange, "all GPUs reach each other") if direct else \
+    return (SubsetExchange, "all GPUs reach each other") if _reach(devices) else \
         (RefinedExchange, "copies between some GPUs go through host memory")
+
+
+def run_at_once(devices: Sequence[Device]) -> bool:
+    """Return whether kernels of several GPUs can run at the same time and store to each other's memory."""
+    return _reach(devices) and os.environ.get("CUDA_LAUNCH_BLOCKING", "0") in ("", "0")
+
+
+def _reach(devices: Sequence[Device]) -> bool:
+    return all(one.reaches(other) for one in devices for other in devices if one is not other)
 
 
 class Mirrors:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,8 +45,10 @@ class PartMachine(GpuMachine):
         options: the options of the run.
         whole: the whole graph, from which kernels are chosen if results must not depend on the cut.
         exchange: the exchange of mirrored values.
+        at_once: whether the GPUs of the run can run one launch together (see `run_at_once`).
 
     Attributes:
+        at_once: as given.
         numbers: the local numbers.
         mirrored: the arrays that passes read at neighbours.
         marks: for each GPU that mirrors vertices of this GPU, the device address of the local numbers (u32) of these
@@ -56,11 +58,12 @@ class PartMachine(GpuMachine):
     """
 
     folding = ("fold", "scalar")  # two kernels: partial results of other GPUs are merged between them
-    runs_ahead: ClassVar[bool] = False
 
     def __init__(
-        self, device: Device, plan: Plan, graph: LocalGraph, options: Options, whole: Graph, exchange: type[Exchange]
+        self, device: Device, plan: Plan, graph: LocalGraph, options: Options, whole: Graph, exchange: type[Exchange],
+        at_once: bool = False,
     ) -> None:
+        self.at_once = at_once
         self.numbers, self._whole, self._exchange = graph.numbers, whole, exchange
         self.mirrored = sorted(mirrored(plan))
         self.marks: dict[int, int] = {}

@@ -1,8 +1,9 @@
 """Pushes on one of several GPUs: owned vertices receive contributions from owned vertices and from mirrors.
 
-After a superstep, the queue of the next superstep has only vertices that this GPU owns. The values of these vertices
-are written to the outboxes for the GPUs that mirror these vertices. Values from inboxes make mirrors active
-(boundary.cuh).
+If the GPUs reach each other, they run supersteps among themselves (peer_front.py). Otherwise the host advances the loop
+superstep by superstep (`PartPush`): after a superstep, the queue of the next superstep has only vertices that this GPU
+owns. The values of these vertices are written to the outboxes for the GPUs that mirror these vertices. Values from
+inboxes make mirrors active (boundary.cuh).
 """
 
 from __future__ import annotations
@@ -13,8 +14,7 @@ from typing import TYPE_CHECKING
 from vlang.options import Options
 from vlang.runtime.cluster.local_graph import RECEIVERS
 from vlang.runtime.engine.machine import Done, Loop, Start
-from vlang.runtime.gpu.kernels.sparse_layout import WALKING, desk_bytes
-from vlang.runtime.gpu.passes.gpu_frontier import Arena
+from vlang.runtime.gpu.kernels.sparse_layout import MAIL, PEER, PEERS, WALKING, desk_bytes
 from vlang.runtime.gpu.topology.footprint import Use
 from vlang.runtime.gpu.topology.sides import Side
 from vlang.runtime.gpu.ways.push_costs import ON_H200
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from vlang.runtime.gpu.gpu_machine import GpuMachine
     from vlang.runtime.gpus.part_machine import PartMachine
 
-__all__ = ["PartPush", "PartPushWay", "record_bytes", "sent_slots"]
+__all__ = ["PartFront", "PartPush", "PartPushWay", "record_bytes", "room_of", "sent_slots"]
 
 _MOVING = 1024  # blocks of a kernel over a queue or an inbox
 
@@ -77,15 +77,18 @@ class PartPushWay(PushWay):
     def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
         """Yield the sizes in bytes of the frontier and of the boxes."""
         (stage,) = loop.stages
-        yield frontier_sizes(stage, n, len(sides[_out(stage)]), paged=False)
-        yield _box_sizes(self._part, sent_slots(stage)[0])
+        yield front_sizes(self._part, stage, len(sides[_out(stage)]))
 
     def kernels(self, loop: LoopSpec, machine: GpuMachine) -> Iterator[Key]:
         """Yield the kernels of supersteps, and the kernels that move the values of active vertices."""
         (stage,) = loop.stages
         assert stage.gpu is not None
-        yield from pushing_kernels(stage)
         word, _ = word_of(machine.itemsize(sent_slots(stage)[0]))
+        if self._part.at_once:
+            yield from (key for key in pushing_kernels(stage) if not key[0].startswith("traverse"))
+            yield "traverse_peers", stage.gpu.struct, (by_priority(stage), int(word[1:]))
+            return
+        yield from pushing_kernels(stage)
         yield from (("collect_queue", word, ()), ("adopt_values", word, ()))
         if by_priority(stage):
             yield from (("sift_far", stage.gpu.struct, ()), ("end_sift", "", ()))
@@ -118,29 +121,73 @@ def record_bytes(part: PartMachine, slot: str) -> int:
     return max(4, int(word[1:]) // 8) + part.itemsize(slot)
 
 
-class PartPush(PushLoop):
-    """The frontier of one GPU. `GroupPush` advances the frontier superstep by superstep.
+def front_sizes(part: PartMachine, stage: StageSpec, edges: int) -> dict[str, int]:
+    """Return the size in bytes of each piece of memory of a `PartFront`, by name.
+
+    If the GPUs reach each other, these are also the table of the GPUs, their mail (peers.cuh), and two inboxes for each
+    GPU, each with places (u32) and values.
+    """
+    sizes = frontier_sizes(stage, part.n, edges, paged=False)
+    slot, ranks = sent_slots(stage)[0], range(len(part.numbers.wanted))
+    if not part.at_once:
+        return sizes | _box_sizes(part, slot)
+    inboxes = {}
+    for rank in ranks:
+        first, end = part.numbers.mirrors_of(rank)
+        if end > first:
+            inboxes[f"in:{rank}"] = 2 * room_of(end - first) * (4 + part.itemsize(slot))
+    head = {name: sizes.pop(name) for name in ("table", "control")}
+    return {"peers": 8 * (len(PEERS) + len(PEER) * len(ranks)), **head, "mail": 8 * 2 * len(MAIL) * len(ranks),
+            **sizes, **inboxes}
+
+
+def room_of(mirrors: int) -> int:
+    """Return the number of values for which an inbox has room."""
+    return -(-mirrors // 4) * 4
+
+
+class PartFront(PushLoop):
+    """The frontier of one GPU, with boxes for values of other GPUs.
 
     Attributes:
         part: the machine of the GPU.
         slot: the array whose values are sent.
-        boxes: the memory of the boxes.
+        boxes: the memory of the frontier and of the boxes.
+    """
+
+    def __init__(self, part: PartMachine, stage: StageSpec) -> None:
+        self.part, self.slot = part, sent_slots(stage)[0]
+        self._word, self._width = word_of(part.itemsize(self.slot))
+        super().__init__(part, stage, ON_H200.on(part.passes.rates), full=False, out=_out(stage), span=part.span)
+        self.boxes = self._arena
+
+    def _sizes(self, edges: int, paged: bool) -> dict[str, int]:
+        """Return the sizes of the pieces of memory."""
+        return front_sizes(self.part, self._stage, edges)
+
+    def _rows(self) -> list[Done]:
+        """Return the records of the last launch, after waiting for its end."""
+        rows = self._ended()
+        for kind, pushed in ((self._out_kind, True), (self._kind, False)):
+            edges = sum(row.edges for row in rows if (row.mode == "push") == pushed)
+            if edges:
+                self.part.read_in_place(kind, self._stage, edges)
+        return rows
+
+
+class PartPush(PartFront):
+    """The frontier of one GPU. `GroupPush` advances the frontier superstep by superstep.
+
+    Attributes:
         found: for each GPU that mirrors vertices, the number of values in its outbox.
         received: the number of mirrors that became active after the last superstep.
     """
 
     def __init__(self, part: PartMachine, stage: StageSpec) -> None:
-        super().__init__(part, stage, ON_H200.on(part.passes.rates), full=False, out=_out(stage), span=part.span)
-        self.part, self.slot = part, sent_slots(stage)[0]
-        self._word, self._width = word_of(part.itemsize(self.slot))
+        super().__init__(part, stage)
         self.found: dict[int, int] = {}
         self.received = 0
         self._stepped = False
-        try:
-            self.boxes = Arena(part.device, _box_sizes(part, self.slot), "the values that GPUs send each other")
-        except BaseException:
-            super().close()
-            raise
         self._counted = dict.fromkeys(part.places, 0)  # all values so far, by the GPU that mirrors them
         self._blocks = max(1, part.resident("traverse", self._gpu.struct, (self._priority,), WALKING, self._shared))
 
@@ -203,20 +250,13 @@ class PartPush(PushLoop):
     # ------------------------------------------------------------------------------------------- results
     def fetch(self) -> Done | None:
         """Wait for the queued work; returns the record of the superstep, or None if no superstep was queued."""
-        rows = self._ended()
-        if not self._stepped:  # the record belongs to an earlier superstep
+        if self._stepped:
+            rows = self._rows()
+        else:  # the records belong to an earlier superstep
+            self._ended()
             rows = []
         self._stepped = False
-        for kind, pushed in ((self._out_kind, True), (self._kind, False)):
-            edges = sum(row.edges for row in rows if (row.mode == "push") == pushed)
-            if edges:
-                self.part.read_in_place(kind, self._stage, edges)
         counted = {rank: self._control.spare(4 + rank) for rank in self.part.places}
         self.found = {rank: count - self._counted[rank] for rank, count in counted.items()}
         self._counted = counted
         return rows[-1] if rows else None
-
-    def close(self) -> None:
-        """Free the memory, and restore the second buffers of the fields."""
-        super().close()
-        self.boxes.close()

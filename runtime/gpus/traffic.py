@@ -69,3 +69,12 @@ class Traffic:
         event = self._reading.pop((source, target), None)
         if event is not None:
             self._devices[source].wait(event)
+
+    def meet(self) -> None:
+        """Let later work on all default streams wait for the work that is queued now on all of them."""
+        devices = self._devices
+        ready = [device.record() for device in devices]
+        for rank, device in enumerate(devices):
+            for other, event in enumerate(ready):
+                if other != rank:
+                    device.wait(event)

@@ -86,7 +86,9 @@ def test_structs_have_the_words_that_the_host_knows() -> None:
     counts = list(sparse_layout.COUNTS)
     assert members("Counts") == counts
     for struct, words in (("Table", sparse_layout.TABLE), ("Lists", sparse_layout.LISTS),
-                          ("Station", sparse_layout.STATION), ("Tour", sparse_layout.TOUR)):
+                          ("Station", sparse_layout.STATION), ("Tour", sparse_layout.TOUR),
+                          ("Mail", sparse_layout.MAIL), ("Peer", sparse_layout.PEER),
+                          ("Peers", (*sparse_layout.PEERS, "each[0]"))):
         assert members(struct) == list(words)
     plain = [name for name in sparse_layout.CONTROL if not re.match(r"counts\[\d\]\.", name)]
     assert members("Control") == [*plain, *(f"counts[{k}]" for k in range(3))]

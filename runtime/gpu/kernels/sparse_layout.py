@@ -8,14 +8,15 @@ and the constants.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 from vlang.runtime.plan.plan import ROW_WORDS
 
 __all__ = [
     "CHUNK", "CLUSTER", "CLUSTERED", "CLUSTER_THREADS", "CONTROL", "COUNTS", "ENDED_EMPTY", "ENDED_FEW", "ENDED_LARGE",
-    "ENDED_LIMIT", "FROM_NOTIFY", "FROM_START", "INSIDE", "LISTS", "MARK_WORDS", "MODES", "NEVER", "RULES",
-    "SPARSE_BOUNDS", "SPARSE_PREPARATIONS", "SPARSE_SIGNATURES", "STATION", "TABLE", "TOUR", "WALKING", "WITHOUT_EDGES",
-    "desk_bytes", "traverse_bytes",
+    "ENDED_LIMIT", "FROM_NOTIFY", "FROM_START", "INSIDE", "LISTS", "MAIL", "MARK_WORDS", "MODES", "NEVER", "PEER",
+    "PEERS", "RULES", "SPARSE_BOUNDS", "SPARSE_PREPARATIONS", "SPARSE_SIGNATURES", "STATION", "TABLE", "TOUR",
+    "WALKING", "WITHOUT_EDGES", "desk_bytes", "traverse_bytes",
 ]
 
 MARK_WORDS = 5  # for each page: ranges of edges, edges, heavy ranges, lines of memory, the transfer chosen
@@ -34,6 +35,7 @@ _FRAME, _TABLE = "u64* frame", "const Table* where"
 
 SPARSE_SIGNATURES: Mapping[str, tuple[str, ...]] = {
     "traverse": (_FRAME, _TABLE, "u64 most"),  # constants: whether by priority
+    "traverse_peers": (_FRAME, _TABLE, "Peers* all", "u64 most", "u64 begins"),  # whether by priority, bits of a word
     "traverse_few": (_FRAME, _TABLE, "u64 most"),  # for one cluster
     "begin_frontier": (_FRAME, _TABLE),  # constants: FROM_..., whether by priority
     "begin_bits": (_FRAME, _TABLE),  # constant: FROM_...
@@ -82,7 +84,7 @@ SPARSE_PREPARATIONS: Mapping[str, tuple[str, ...]] = {
 }
 """The parameters of each kernel that is not a template."""
 
-SPARSE_BOUNDS: Mapping[str, int] = {"traverse": WALKING, "traverse_few": CLUSTER_THREADS}
+SPARSE_BOUNDS: Mapping[str, int] = {"traverse": WALKING, "traverse_peers": WALKING, "traverse_few": CLUSTER_THREADS}
 """The maximum number of threads per block of the kernels for which it is not THREADS."""
 
 CLUSTERED = ("traverse_few",)
@@ -93,7 +95,7 @@ COUNTS = ("entries", "active", "edges", "changed", "looked", "taken", "touched")
 CONTROL = (
     "arrived", "step", "done", "reason", "unreached", "unreached_edges", "pile", "piled[0]", "piled[1]", "least[0]",
     "least[1]", "start", "total", "totalled", "bound", "delta", "raises", "worked", "worked_steps",
-    "worked_raises", "worked_from", "cost", "narrowing",
+    "worked_raises", "worked_from", "cost", "narrowing", "sent", "sent_bytes",
     *(f"counts[{k}].{name}" for k in range(3) for name in COUNTS),
 )
 
@@ -107,6 +109,15 @@ TABLE = (
 STATION = (
     "table", "lists", "flags", "marks", "also", "words", "vertices", "rows", "pages", "offsets", "segments",
     "long_count", "pulled", "block_scratch", "long_scratch", "moves", "moved", "most",
+)
+
+MAIL = ("values", "flagged", "entries", "piled", "least", "start", "totalled", "total", "walked", "exchange")
+
+PEERS = ("devices", "width", "values", "step_cost", "exchanges", "arrived", "sent", "sent_bytes")
+
+PEER = (
+    "places", "marks", "marked", "outbox", "room", "mirrors", "inbox", "space", "first", "mirrored", "theirs", "mine",
+    "found[0]", "found[1]",
 )
 
 TOUR = ("control", "records", "copies", "copied")
@@ -126,6 +137,7 @@ def desk_bytes(threads: int) -> int:
     return threads // 32 * (_DESK + _TALLIES) + _BOARD
 
 
+@cache
 def traverse_bytes(threads: int, held: int) -> int:
     """Return the bytes of shared memory of a block of `traverse`; `held` is the word `held` of the table."""
     return desk_bytes(threads) + _HELD_COUNTS + held * _HELD

@@ -155,9 +155,7 @@ def table_words(values: Mapping[str, int], names: Sequence[str] = TABLE) -> NDAr
 
     Raises KeyError for unknown names.
     """
-    words = np.zeros(len(names), dtype=np.uint64)
-    for name, value in values.items():
-        if name not in names:
-            raise KeyError(name)
-        words[names.index(name)] = value
-    return words
+    unknown = values.keys() - set(names)
+    if unknown:
+        raise KeyError(*unknown)
+    return np.array([values.get(name, 0) for name in names], np.uint64)

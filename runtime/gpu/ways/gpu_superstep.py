@@ -168,7 +168,7 @@ class GpuLoop:
         self._room: int | None = None  # supersteps that the loop may run after the current one
         self._ahead: RunAhead | None = None
         if not self._in_place and not self._skipping and can_be_undone(machine, spec):
-            self._ahead = RunAhead(machine, spec, 0 if start is None else start.rounds)
+            self._ahead = RunAhead([machine], spec, 0 if start is None else start.rounds)
 
     @property
     def stats(self) -> Stats:

@@ -226,9 +226,8 @@ class PushLoop(CountedLoop):
         ways = {sent.reading} | ({pull.reading} if pull is not None else set())
         self._paged_only = "pages" in ways
         self._priority = 0 if self._paged_only else by_priority(stage)
-        n = machine.n
-        sizes = frontier_sizes(stage, n, sent.edges, paged=ways != {"rows"})
-        self._arena = Arena(machine.device, sizes, f"the frontier of {n:,} vertices")
+        sizes = self._sizes(sent.edges, ways != {"rows"})
+        self._arena = Arena(machine.device, sizes, f"the frontier of {machine.n:,} vertices")
         self._control = Control(machine.device, self._arena["control"], _ROWS)
         returns = full and stage.notify is not None and not self._priority and not self._uniform
         self._full_from = sent.edges * costs.full // costs.push + 1 if returns else NEVER  # edges of a frontier
@@ -245,6 +244,9 @@ class PushLoop(CountedLoop):
         self._large = self._paged_only  # whether the host must run the next superstep
         machine.in_place(stage, True)
 
+    def _sizes(self, edges: int, paged: bool) -> dict[str, int]:
+        return frontier_sizes(self._stage, self._machine.n, edges, paged)
+
     def _table(self, out: SparseTopology, pull: SparseTopology | None) -> dict[str, int]:
         """Return the words of the loop's table.
 
@@ -253,9 +255,9 @@ class PushLoop(CountedLoop):
             pull: the edges along which unreached vertices search; None if they do not search.
         """
         machine, arena, costs = self._machine, self._arena, self._costs
-        low, high = self._span
-        words = {"vertices": machine.n, "low": low, "high": high, "rows": out.rows, "pages": out.pages,
-                 "offsets": out.offsets, "edges": out.edges, "starts": out.starts, "marks": out.marks}
+        words = {"vertices": machine.n, "low": self._span[0], "high": self._span[1], "rows": out.rows,
+                 "pages": out.pages, "offsets": out.offsets, "edges": out.edges, "starts": out.starts,
+                 "marks": out.marks}
         if pull is not None:
             words |= {"pull_rows": pull.rows, "pull_pages": pull.pages, "pull_offsets": pull.offsets,
                       "segments": pull.segments, "segment_count": pull.segment_count}
@@ -310,17 +312,17 @@ class PushLoop(CountedLoop):
     def _begin(self) -> None:
         """Build the first frontier: all vertices with a value to push."""
         self._begun = True
-        least = (1 << 64) - 1
-        table = np.zeros((self._control.pointer - self._arena["table"]) // 8, np.uint64)
-        table[: len(self._words)] = self._words
-        self._control.start({"least[0]": least, "least[1]": least, "start": least, "bound": float("-inf")}, table,
-                            self._arena["queues[0]"])
+        self._control.start({"least[0]": NEVER, "least[1]": NEVER, "start": NEVER, "bound": float("-inf")},
+                            self._before(), self._arena["queues[0]"])
         self._open()
         self._paged.begin()
         self._frontier(FROM_START, self._priority)
         if self._large:
             self._paged.find()
             self._control.fetch()
+
+    def _before(self) -> NDArray[np.uint64]:
+        return np.resize(self._words, (self._control.pointer - self._arena["table"]) // 8)
 
     def _open(self) -> None:
         if self._gpu.push == "cells":

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from vlang.errors import OutOfMemory
@@ -58,19 +58,24 @@ class RunAhead:
     """The queued superstep of a loop.
 
     Args:
-        machine: the machine of the run.
+        machines: the machine of the run; or, on several GPUs, their machines.
         spec: a loop whose superstep can be undone.
         rounds: the number of supersteps that the loop ran before.
+        saved: the seconds of a superstep in which the GPU waits for the host, if the loop does not run ahead; None for
+            HOST_SECONDS.
     """
 
-    def __init__(self, machine: GpuMachine, spec: LoopSpec, rounds: int) -> None:
-        self._machine, self._spec, self._rounds = machine, spec, rounds
+    def __init__(
+        self, machines: Sequence[GpuMachine], spec: LoopSpec, rounds: int, saved: float | None = None
+    ) -> None:
+        self._machines, self._spec, self._rounds = machines, spec, rounds
+        self._saved = HOST_SECONDS if saved is None else saved
         self._free = spec.until is None and spec.exact  # the loop usually ends at its limit, which is known
         self._most = WATCHED_FROM if is_watched(spec) else None  # later supersteps may be compared with a copy
         self._ended = time.perf_counter()
         self._seconds = math.inf  # of the last superstep
         self._done = 0
-        self._topologies = list(machine.passes.topologies.values())
+        self._topologies = [one for machine in machines for one in machine.passes.topologies.values()]
         self._streamed = not all(topology.resident for topology in self._topologies)
         self._superstep: Pieces[int] | None = None  # the queued superstep
         self._edges: int | None = None  # traversed by the queued superstep; None if the rest is not queued yet
@@ -94,19 +99,23 @@ class RunAhead:
         """
         self._rounds += 1
         self._done += 1
-        state = self._machine.state
-        useful = self._streamed or self._free or (self._done + _EXPECTED) * HOST_SECONDS >= self._seconds
+        states = [machine.state for machine in self._machines]
+        useful = self._streamed or self._free or (self._done + _EXPECTED) * self._saved >= self._seconds
         if useful and room != 0 and (self._most is None or self._rounds < self._most):
             try:
-                state.remember()
+                for state in states:
+                    state.remember()
             except OutOfMemory:
                 self._most = 0
+                for state in states:
+                    state.go_on()
             else:
-                if self._spec.reads_iteration:
-                    self._machine.set_scalar("iteration", state.scalar_set("iteration") + 1)
+                for machine in self._machines if self._spec.reads_iteration else ():
+                    machine.set_scalar("iteration", machine.state.scalar_set("iteration") + 1)
                 self._superstep = superstep()
                 self._queue(self._superstep)
-        state.counted()
+        for state in states:
+            state.counted()
         now = time.perf_counter()
         self._seconds, self._ended = now - self._ended, now
 
@@ -133,7 +142,8 @@ class RunAhead:
         """Count the queued superstep as the next one, and queue the rest; returns the number of edges traversed."""
         superstep, self._superstep = self._superstep, None
         assert superstep is not None
-        self._machine.state.go_on()
+        for machine in self._machines:
+            machine.state.go_on()
         self._counted()
         return completed(superstep) if self._edges is None else self._edges
 
@@ -142,5 +152,6 @@ class RunAhead:
         if self._superstep is not None:
             self._superstep.close()
             self._superstep = None
-            self._machine.state.go_back()
+            for machine in self._machines:
+                machine.state.go_back()
             self._counted()

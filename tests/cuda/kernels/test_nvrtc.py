@@ -54,7 +54,8 @@ SPECIFIED = sorted({path.stem for path in DESIGN.glob("*.vp")} - set(STDLIB))
 USUAL = ("bfs", "components", "katz", "kcore_members", "pagerank", "spmv", "sssp", "sssp_tree")
 SEED, CORPUS = 20261121, 24 if EXHAUSTIVE else 8
 # Kernels over queues, in which ptxas spills a few registers, but no array:
-WALKS = ("traverse", "traverse_few", "relay", "push_slice", "push_part", "push_marked", "push_found")
+WALKS = ("traverse", "traverse_few", "traverse_peers", "relay", "push_slice", "push_part", "push_marked",
+         "push_found")
 CHOSEN = Options(page_order="values", loaded="twice")
 _IN_VAIN = 186  # warning: a comparison has a constant result, which a program may contain
 _SPILLED = 32  # bytes: the compiler spills a few registers to run more warps; an array would be larger
@@ -102,6 +103,7 @@ def sparse_kernels_of(stage: StageSpec) -> Iterator[Kernel]:
             yield from (kernel for kernel in bitmap_kernels(stage) if kernel[1])
         if by_priority(stage):
             yield "sift_far", stage.gpu.struct, ()
+        yield "traverse_peers", stage.gpu.struct, (by_priority(stage), 32)
     if stage.notify is not None:
         yield from (("pull_list", stage.gpu.struct, (lanes,)) for lanes in (2, 32))
         yield from (kernel for kernel in notifying_kernels(stage, 0, 1) if kernel[1] and kernel[0] != "pull_list")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from vlang import Graph, Result, compile
 from vlang.runtime.gpu.gpu_machine import GpuMachine
 from vlang.runtime.gpu.passes.gpu_state import GpuState
 from vlang.runtime.gpu.ways import run_ahead
+from vlang.runtime.gpus import group_loop
 
 pytestmark = needs_compiler
 
@@ -54,7 +57,7 @@ def graph(edges: int = 500) -> Graph:
 
 
 def runs(
-    monkeypatch: pytest.MonkeyPatch, seconds: float, edges: int = 500, **options: object
+    monkeypatch: pytest.MonkeyPatch, seconds: float, edges: int = 500, device: str = "emulated", **options: object
 ) -> tuple[Result, dict[str, int]]:
     """Run the program; return the result, and how often a loop ran ahead, went on and went back.
 
@@ -62,11 +65,13 @@ def runs(
         monkeypatch: the fixture.
         seconds: `HOST_SECONDS` of the run.
         edges: the number of edges of the graph.
+        device: the emulated devices.
         options: options of the run.
     """
     calls = dict.fromkeys(("remember", "go_on", "go_back"), 0)
     with monkeypatch.context() as patch:
         patch.setattr(run_ahead, "HOST_SECONDS", seconds)
+        patch.setattr(group_loop, "_HOST_SECONDS", seconds)
         for name in calls:
             def counted(state: GpuState, name: str = name, call: object = getattr(GpuState, name)) -> None:
                 calls[name] += 1
@@ -75,7 +80,7 @@ def runs(
 
             patch.setattr(GpuState, name, counted)
         with emulated(seed=3):
-            return PROGRAM(graph(edges), options={"device": "emulated", "mode": "pull", **options}), calls
+            return PROGRAM(graph(edges), options={"device": device, "mode": "pull", **options}), calls
 
 
 def assert_same(found: Result, expected: Result) -> None:
@@ -105,6 +110,15 @@ def test_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_allclose(ahead[name], on_cpu[name], rtol=1e-5)
 
 
+def test_two_gpus_run_ahead_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both GPUs queue or undo the same supersteps, and the bits are those of one GPU."""
+    one, calls = runs(monkeypatch, 1e9, deterministic=True)
+    for exchange in ("ms", "vr"):
+        two, both = runs(monkeypatch, 1e9, device="emulated:0,1", deterministic=True, exchange=exchange)
+        assert_same(two, one)
+        assert both == {name: 2 * count for name, count in calls.items()}
+
+
 def test_at_most_three_supersteps(monkeypatch: pytest.MonkeyPatch) -> None:
     waiting, _ = runs(monkeypatch, 0.0, max_rounds=3)
     ahead, calls = runs(monkeypatch, 1e9, max_rounds=3)
@@ -113,7 +127,7 @@ def test_at_most_three_supersteps(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_first_pages_of_streamed_edges_are_copied_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    streamed = {"page_size": 1024, "gpu_memory": 50_000}
+    streamed: dict[str, Any] = {"page_size": 1024, "gpu_memory": 50_000}
     with monkeypatch.context() as patch:
         patch.setattr(GpuMachine, "runs_ahead", False)
         waiting, none = runs(monkeypatch, 0.0, 4000, **streamed)

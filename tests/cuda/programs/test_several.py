@@ -6,20 +6,24 @@ from __future__ import annotations
 
 import math
 import re
+import signal
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.cpu.compare import engine_run, same_bits
-from tests.cuda.emulation.emulated import needs_compiler
+from tests.cuda.emulation.emulated import EmulatedDevice, needs_compiler
 from tests.cuda.runs import APPROXIMATE, assert_right, emulated, given, least_memory, program, run
 from tests.reference.cases import STDLIB
 from tests.sample import EXHAUSTIVE, sampled
-from vlang import BindError, Graph, Result, load
+from vlang import BindError, DeviceError, Graph, Result, load
 from vlang.api.running.on_gpus import refuse_early
 from vlang.options import Options
 from vlang.runtime.gpu.device.choose import stand_in
+from vlang.runtime.gpus import peer_push
+from vlang.runtime.gpus.mirrors import run_at_once
+from vlang.runtime.gpus.peer_front import PeerFront
 from vlang.runtime.gpus.shared_bound import SharedBound, priority_of
 from vlang.runtime.policies.policies import POLICIES
 
@@ -141,17 +145,74 @@ def test_direct_copies_decide_the_exchange() -> None:
     assert "exchange vr: copies between some GPUs go through host memory" in staged.device_reason
 
 
-def test_frontiers() -> None:
-    """Only values of active vertices are sent, and fewer edges are traversed than by full passes."""
-    found = {name: run(name, "wide", device=THREE, unified=False) for name in ("bfs", "sssp", "bfs_tree", "components")}
-    for name, result in found.items():
+@pytest.mark.parametrize("unified", [True, False])
+def test_frontiers(unified: bool) -> None:
+    """Only values of active vertices are sent, and fewer edges are traversed than by full passes. GPUs that reach each
+    other take one launch for all supersteps.
+    """
+    for name in ("bfs", "sssp", "bfs_tree", "components") if unified else ("bfs", "sssp"):
+        some = given(name, "wide")
+        assert some is not None
+        with emulated(name, unified=unified, several=True) as opened:
+            result = engine_run(program(name), some, device=THREE)
         assert_right(name, "wide", result)
         assert {row.mode for row in result.history} <= {"push", "early-exit pull"}
         sent = re.search(r"([\d,]+) values of active vertices were sent; ([\d,]+) bytes", result.notes[-1])
         assert sent is not None
         values, nbytes = (int(word.replace(",", "")) for word in sent.groups())
-        assert nbytes == 8 * values == result.moved.bytes_between  # a value and the place of its mirror
-    assert found["bfs"].edges < found["bfs"].rounds * given_edges("wide") / 2
+        listed = 8 * values  # a value and the place of its mirror; or a bitmap of the mirrors instead of the places
+        assert nbytes == result.moved.bytes_between
+        assert 4 * values < nbytes < listed if unified and name == "bfs" else nbytes == listed
+        if name == "bfs":
+            assert result.edges < result.rounds * given_edges("wide") / 2
+        for device in opened:
+            launched = {kernel.split("_s")[0]: count for kernel, count in device.launches.items()}
+            assert launched.get("traverse_peers", 0) == unified
+            assert (launched.get("traverse", 0) > 1) != unified
+
+
+def test_supersteps_continue_in_a_second_launch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The state of a search continues if the host allows few supersteps per launch, also between two bounds of
+    priorities.
+    """
+    for most, name in ((1, "bfs"), (2, "sssp"), (3, "sswp")):
+        monkeypatch.setattr(peer_push, "_MOST", most)
+        result = run(name, "wide", seed=most, device=(TWO, THREE)[most % 2])
+        assert_right(name, "wide", result)
+        assert result.rounds > most
+
+
+def test_a_gpu_that_waits_in_vain(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(front: PeerFront) -> None:
+        raise DeviceError("a kernel on gpu:0 failed")
+
+    monkeypatch.setattr(PeerFront, "fetch", fails)
+    with pytest.raises(DeviceError, match="another program kept one of the 2 GPUs busy"):
+        run("bfs", "dense", device=TWO)
+
+
+def test_an_interrupt_between_launches_that_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The interrupt is raised when all GPUs have their launch, so that the first one does not wait in vain."""
+    launch, some = PeerFront.launch, given("bfs", "dense")
+    assert some is not None
+
+    def interrupted(front: PeerFront, most: int, devices: int) -> None:
+        launch(front, most, devices)
+        if front.part.numbers.rank == 0:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(PeerFront, "launch", interrupted)
+    with emulated("bfs", several=True) as opened, pytest.raises(KeyboardInterrupt):
+        engine_run(program("bfs"), some, device=TWO)
+    assert [device.launches["traverse_peers_s1_0_32"] for device in opened] == [1, 1]
+
+
+def test_launches_that_wait_for_each_other_need_gpus_that_may_run_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With CUDA_LAUNCH_BLOCKING, the launch on the first GPU would wait for a launch that has not been queued."""
+    devices = [EmulatedDevice(), EmulatedDevice()]
+    assert run_at_once(devices)
+    monkeypatch.setenv("CUDA_LAUNCH_BLOCKING", "1")
+    assert not run_at_once(devices)
 
 
 def given_edges(graph: str) -> int:

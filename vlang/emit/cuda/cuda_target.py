@@ -20,7 +20,7 @@ SKELETONS = (
     "prelude", "words", "operators", "saturating", "common", "atomics", "vertices", "state", "topology", "pull",
     "shards", "together", "listed", "frontier", "push", "early", "priority", "alone", "persistent", "traverse",
     "cluster", "notify", "engines", "paged", "loaded", "bitmaps", "scratch", "groups", "holistic", "relay", "connect",
-    "mirrors", "boundary",
+    "mirrors", "boundary", "peers", "joint",
 )
 """The skeleton files in the order of the text; the constants of runtime/plan/plan.py follow after the first file."""
 

@@ -45,6 +45,8 @@ struct Control {
   f64 worked_from;
   f64 cost;             // the cost per unit of priority, as last measured; 0 if not measured yet
   u64 narrowing;        // whether delta was then halved rather than doubled
+  u64 sent;             // values sent to other devices so far
+  u64 sent_bytes;
   Counts counts[3];     // the counts of supersteps step, step + 1 and step + 2, by number modulo 3
 };
 

@@ -12,14 +12,14 @@ constexpr u64 DELTA_RAISES = 4;
 
 __device__ __forceinline__ bool is_finite(f64 x) { return x - x == 0; }
 
-__device__ __forceinline__ void climb(Control* control, f64 from) {
+__device__ __forceinline__ void climb(Control* control, f64 from, f64 step_edges) {
   control->worked_raises++;
   if (control->worked_raises < DELTA_RAISES || !(from > control->worked_from)) {
     return;
   }
   const f64 steps = f64(control->worked_steps), edges = f64(control->worked);
-  const f64 cost = (edges + STEP_EDGES * (steps + 2 * DELTA_RAISES)) / (from - control->worked_from);
-  if (control->cost != 0 || edges < STEP_EDGES * steps) {
+  const f64 cost = (edges + step_edges * (steps + 2 * DELTA_RAISES)) / (from - control->worked_from);
+  if (control->cost != 0 || edges < step_edges * steps) {
     if (control->cost != 0 && cost > control->cost) {
       control->narrowing ^= 1;
     }
@@ -30,8 +30,8 @@ __device__ __forceinline__ void climb(Control* control, f64 from) {
   control->worked_from = from;
 }
 
-// Chooses a new bound for the far pile. Runs on one thread.
-__device__ __forceinline__ void raise_bound(Control* control) {
+// Chooses a new bound for the far pile. Runs on one thread. step_edges: the edges that cost as much as a superstep.
+__device__ __forceinline__ void raise_bound(Control* control, f64 step_edges = STEP_EDGES) {
   const f64 least = key_priority(control->least[control->pile]);
   const f64 from = least > control->bound ? least : control->bound;
   if (control->delta == 0) {
@@ -40,7 +40,7 @@ __device__ __forceinline__ void raise_bound(Control* control) {
     control->worked = control->worked_steps = 0;
     control->worked_from = from;
   } else {
-    climb(control, from);
+    climb(control, from, step_edges);
   }
   f64 bound = from + control->delta;
   while (!(bound > from) && is_finite(from)) {  // the step is lost in rounding

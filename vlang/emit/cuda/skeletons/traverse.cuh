@@ -48,19 +48,29 @@ __device__ __forceinline__ void judge(const Table& table, const Board& board, u6
   }
 }
 
-// Updates the state of the launch after a superstep, and decides what comes next. Runs on thread 0 of each block.
-template <class S, int PRIORITY>
-__device__ __forceinline__ void advance(const Table& table, const Board& board, u64 most) {
-  Course& course = *board.course;
+// Moves the state of the launch to the next superstep.
+__device__ __forceinline__ void step_on(Course& course) {
   course.walked = course.seen.edges;
   course.mode = course.pulling ? MODE_EARLY : MODE_PUSH;
   course.third = course.third == 2 ? 0 : course.third + 1;
   course.step++;
   course.done++;
   course.alone += course.alone ? 1 : 0;
-  const Counts next = counts_of(table.control, board)[course.third];
+}
+
+// Subtracts the next frontier from the vertices that are not reached yet, and from their edges.
+__device__ __forceinline__ void count_reached(Course& course, const Counts& next) {
   course.unreached -= next.active < course.unreached ? next.active : course.unreached;
   course.unreached_edges -= next.edges < course.unreached_edges ? next.edges : course.unreached_edges;
+}
+
+// Updates the state of the launch after a superstep, and decides what comes next. Runs on thread 0 of each block.
+template <class S, int PRIORITY>
+__device__ __forceinline__ void advance(const Table& table, const Board& board, u64 most) {
+  Course& course = *board.course;
+  step_on(course);
+  const Counts next = counts_of(table.control, board)[course.third];
+  count_reached(course, next);
   judge<S, PRIORITY>(table, board, most);
 }
 
