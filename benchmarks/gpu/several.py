@@ -3,7 +3,7 @@
 Usage: `python benchmarks/gpu/several.py [--graph rmat24] [--devices gpu:0,1] [--only pagerank,bfs,...] [--quick]`.
 
 Each workload runs alternately on the first GPU alone and on all GPUs, and the medians are compared:
-- pagerank: a sweep with all edges on the GPUs, for each exchange;
+- pagerank: a sweep with all edges on the GPUs, for each exchange, and with the state of all vertices on each GPU (p);
 - bfs, sssp, components: by push over frontiers, and by full passes;
 - streamed-pagerank: a sweep whose pages are copied from host memory; each GPU has memory for four pages.
 
@@ -66,7 +66,9 @@ def variants(work: str, devices: str) -> list[Variant]:
     one, all_ = {"device": devices.split(",")[0]}, {"device": devices}
     if work.endswith("pagerank"):
         names = ("ms", "vr", "all") if work == "pagerank" else ("ms",)
-        return [Variant(work, "one", one), *(Variant(work, name, {**all_, "exchange": name}) for name in names)]
+        found = [Variant(work, "one", one), *(Variant(work, name, {**all_, "exchange": name}) for name in names)]
+        whole = Variant(work, "p", {**all_, "exchange": "ms", "strategy": "p"})
+        return [*found, whole] if work == "pagerank" else found
     return [Variant(work, "one", one), Variant(work, "frontiers", all_), Variant(work, "one, passes",
             {**one, "mode": "pull"}), Variant(work, "passes", {**all_, "mode": "pull"})]
 
