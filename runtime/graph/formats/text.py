@@ -21,7 +21,7 @@ __all__ = ["TEXT"]
 
 class _Text(ListFormat):
     name = "a text"
-    suffixes = (".txt", ".csv", ".tsv", ".mtx", ".gr")
+    suffixes = (".txt", ".csv", ".tsv", ".mtx", ".gr", ".e")
 
     def recognises(self, beginning: Beginning) -> bool:
         """True for every path. The reader raises an error for a path that is no file, or that is not a text."""
@@ -46,10 +46,11 @@ class _Text(ListFormat):
 
     def write(self, graph: Graph, file: IO[bytes], path: str, suffix: str) -> list[str]:
         from vlang.runtime.graph.formats.texts.dimacs import write_dimacs  # start-up
+        from vlang.runtime.graph.formats.texts.ldbc import write_ldbc  # start-up
         from vlang.runtime.graph.formats.texts.matrix_market import write_matrix_market  # start-up
         from vlang.runtime.graph.formats.texts.write_edges import write_edges  # start-up
 
-        writers = {".mtx": write_matrix_market, ".gr": write_dimacs}
+        writers = {".mtx": write_matrix_market, ".gr": write_dimacs, ".e": write_ldbc}
         return writers.get(suffix, write_edges)(graph, file, path, suffix)
 
 

@@ -23,11 +23,11 @@ pytest.importorskip("pyarrow")
 EXAMPLES = 100 if EXHAUSTIVE else 8
 EVERY = (*SUFFIXES, ".npz", ".vg")
 THROUGH_NETWORKX = {".graphml", ".gexf", ".gml", ".net"}
-KEEPS_VERTICES = {".mtx", ".graph", ".sg", ".wsg", ".gr", *THROUGH_NETWORKX, ".npz", ".vg"}
-KEEPS_DIRECTION = {".txt", *KEEPS_VERTICES}
-KEEPS_IDS = {".txt", ".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".arrow", ".feather", *THROUGH_NETWORKX, ".npz",
-             ".vg"}
-ONE_WEIGHT = {".mtx", ".graph", ".wsg", ".gr", ".net"}
+KEEPS_DIRECTION = {".txt", ".mtx", ".graph", ".sg", ".wsg", ".gr", *THROUGH_NETWORKX, ".npz", ".vg"}
+KEEPS_VERTICES = {".e", *KEEPS_DIRECTION} - {".txt"}
+KEEPS_IDS = {".txt", ".e", ".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".arrow", ".feather", *THROUGH_NETWORKX,
+             ".npz", ".vg"}
+ONE_WEIGHT = {".e", ".mtx", ".graph", ".wsg", ".gr", ".net"}
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Cn", "Zl", "Zp")), min_size=1, max_size=6)
 IDS = {
@@ -74,6 +74,8 @@ def refused(graph: Graph, suffix: str) -> bool:
     values = graph.edges().columns.get("weight")
     if suffix in ONE_WEIGHT and "weight" in graph.kinds:
         return True
+    if suffix == ".e":
+        return graph.ids.text
     if suffix == ".graph":
         return graph.directed or any(graph.excess()) or (values is not None and values.dtype.kind == "f")
     if suffix == ".gr":
@@ -96,7 +98,8 @@ def test_every_format_reads_what_it_wrote(suffix: str, tmp_path: Path, graph: Gr
         return
     notes = graph.save(path)
     again = Graph.read(path, directed=None if suffix in KEEPS_DIRECTION else graph.directed,
-                       columns={"weight": "category"} if "weight" in graph.kinds else None)
+                       columns={"weight": "category"} if "weight" in graph.kinds else None,
+                       vertices=path.with_suffix(".v") if suffix == ".e" else None)
     assert again.directed == graph.directed
     if suffix in KEEPS_VERTICES:
         assert again.n == graph.n

@@ -48,8 +48,9 @@ def command(
     """Read GRAPH and save it as OUT, with its ids and edge columns.
 
     OUT.vg is a page file; GRAPH may be larger than memory. OUT.npz is a NumPy archive. Other formats are .txt, .csv,
-    .tsv, .mtx, .gr (DIMACS), .graph (METIS), .sg and .wsg (GAP), .jsonl, .graphml, .gexf, .gml, .net (Pajek), .parquet
-    and .arrow. Texts may end in .gz, .bz2, .xz or .zst. A line says what the format does not keep.
+    .tsv, .mtx, .gr (DIMACS), .graph (METIS), .e with a .v (LDBC), .sg and .wsg (GAP), .jsonl, .graphml, .gexf,
+    .gml, .net (Pajek), .parquet and .arrow. Texts may end in .gz, .bz2, .xz or .zst. A line says what the format does
+    not keep.
     """
     from vlang.runtime.graph.formats.saving import SUFFIXES, writer_of  # start-up
 
