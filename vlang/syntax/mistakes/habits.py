@@ -106,6 +106,8 @@ _ROWS = (
          "a reduction needs no `filter(lambda ...)`: `if` follows its arrow", "of the neighbours in both directions:",
          r"\1 for \4 -- self if \5)"),
     row(r"global NAME = (?P<at>f\".*\")", "there is no `f\"...\"`: outputs are numbers", "leave this line out"),
+    row(r"(?P<at>output|report|emit) (NAME)(: ?\w+)? = (.*)", "a value of the whole graph is a `global`",
+         "globals are outputs:", r"global \2\3 = \4"),
     row(r"(?P<at>return)\b.*", "there is no `return` in the language",
          "leave this line out: fields and globals are the outputs"),
     # pandas, NumPy

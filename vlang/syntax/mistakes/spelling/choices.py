@@ -1,4 +1,4 @@
-"""Choices of two values in other languages, `c ? a : b` and `if (c) a else b`, written `a if c else b`."""
+"""Choices of two values in other languages: `c ? a : b`, `if (c) a else b`, `if c then a else b`."""
 
 from __future__ import annotations
 
@@ -27,9 +27,22 @@ def with_choices(text: str) -> str:
         inner = text[place + 1 : end]
         out += text[place] + (inner if text[place] == '"' else with_choices(inner)) + text[end]
         place = end + 1
+    out = _without_then(out)
     while (new := _first_translated(out)) != out:
         out = new
     return out
+
+
+def _without_then(text: str) -> str:
+    """A text with brackets in place of each `then` outside of brackets."""
+    masked = _masked(text)
+    then = masked.find(" then ")
+    begin = masked.rfind("if ", 0, max(then, 0))
+    if then < 0 or begin < 0:
+        return text
+    test = text[begin + 3 : then].strip()
+    test = test if test.startswith("(") and _closing(test, 0) == len(test) - 1 else f"({test})"
+    return _without_then(f"{text[:begin]}if {test} {text[then + 6 :]}")
 
 
 def _first_translated(text: str) -> str:

@@ -58,7 +58,10 @@ def respelled(line: str) -> tuple[str, str, str]:
     text = re.sub(r"\) ?\{$|(?<=\w) ?\{$", lambda found: (")" if found[0][0] == ")" else "") + ":", text)
     choice = with_choices(text)
     if choice != text and not said:
-        said, written = ("?", "if") if "?" in text else ("if (c) a else b", "a if c else b")
+        if "?" in text:
+            said, written = "?", "if"
+        else:
+            said, written = f"if {'c then' if ' then ' in text else '(c)'} a else b", "a if c else b"
     choice = re.sub(r"^if (.+):$", r"where \1:", choice)
     choice = re.sub(r"^while (.+):$", lambda found: as_repeat(found[1]), choice)
     return choice, said, written
