@@ -1,11 +1,13 @@
-"""The errors and warnings that a user can get. Each class also inherits from the matching builtin exception."""
+"""The errors and warnings that a user can get, and the wording of counts in messages. Each class also inherits from the
+matching builtin exception.
+"""
 
 from __future__ import annotations
 
 __all__ = [
     "BindError", "CacheWarning", "ChaosError", "CheckpointError", "ClusterError", "DeviceError",
     "DiskError", "GraphError", "InternalError", "OutOfMemory", "ProgramError", "ProgramTypeError", "RangeError",
-    "ResumeError", "TrapError", "VlangError",
+    "ResumeError", "TrapError", "VlangError", "plural",
 ]
 
 
@@ -127,3 +129,8 @@ class CacheWarning(UserWarning):
     The warning is also given if kernels are compiled under a memory budget and no other process can compile them. The
     warning is given once per process.
     """
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """A count with its noun: `1 edge`, `2,000 edges`."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"

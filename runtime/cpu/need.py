@@ -231,11 +231,11 @@ def _state(plan: Plan, shape: Shape) -> int:
 
 def _degrees(plan: Plan, shape: Shape, threads: int, account: _Account) -> None:
     """Account for the degrees that a program reads, and for temporary arrays while degrees are computed."""
-    for slot in plan.slots:
-        if slot.startswith("degree:"):
-            account.hold("degrees", _ID * shape.n * (3 if slot == "degree:all" and shape.directed else 1))
-            tallies = min(threads, shape.m // GRAIN) if shape.directed else 0  # arrays that count the other ends
-            account.passing(max(2 * _OFFSET, tallies * _ID) * shape.n)
+    slots = [slot for slot in plan.slots if slot.startswith("degree:")]
+    for slot in slots if shape.directed else slots[:1]:  # the degrees of an undirected graph are one array
+        account.hold("degrees", _ID * shape.n * (3 if slot == "degree:all" and shape.directed else 1))
+        tallies = min(threads, shape.m // GRAIN) if shape.directed else 0  # arrays that count the other ends
+        account.passing(max(2 * _OFFSET, tallies * _ID) * shape.n)
 
 
 @dataclass

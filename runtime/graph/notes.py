@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vlang.runtime.graph.read.text_errors import plural
+from vlang.errors import plural
 
-__all__ = ["KEPT", "kept_note", "loops_note", "parallel_note", "rule_note", "stored_note", "symmetrized_note"]
+__all__ = [
+    "KEPT", "kept_note", "loops_note", "parallel_note", "rule_note", "stored_note", "symmetrized_note",
+]
 
 KEPT = ("self-loops", "parallel edges")
 """The kinds of edges that a graph keeps unless an option drops them."""

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.errors import GraphError
+from vlang.errors import GraphError, plural
 from vlang.records import dataclass
 from vlang.runtime.graph.arrow.files import FileTable, table_files
 from vlang.runtime.graph.arrow.library import is_table
@@ -21,7 +21,6 @@ from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.edges.naming import located
 from vlang.runtime.graph.edges.pool import Workers
 from vlang.runtime.graph.read.source import TextFile
-from vlang.runtime.graph.read.text_errors import plural
 from vlang.runtime.graph.read.vertices import column_of, header_of
 from vlang.runtime.storage.inputs.remote import local
 from vlang.runtime.threads.processors import available_threads

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.errors import VlangError
+from vlang.errors import VlangError, plural
 from vlang.records import dataclass
 from vlang.runtime.cluster.shared_edges import Listed, SharedEdges
 from vlang.runtime.cluster.shares.merged_ids import merged_ids
@@ -32,7 +32,6 @@ from vlang.runtime.graph.read.asked import Asked
 from vlang.runtime.graph.read.direction import imbalance
 from vlang.runtime.graph.read.finish import column_notes
 from vlang.runtime.graph.read.scan import Scanned
-from vlang.runtime.graph.read.text_errors import plural
 from vlang.runtime.graph.sources import check_source_options, without_rule
 from vlang.runtime.graph.topology.transform import WeightRule
 from vlang.runtime.threads.processors import available_threads

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.errors import GraphError
+from vlang.errors import GraphError, plural
 from vlang.records import dataclass
 from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.graph.formats.format import Beginning, ListFormat
@@ -71,7 +71,7 @@ class _Metis(ListFormat):
         from vlang.runtime.graph.read.scan import Scanned  # start-up
         from vlang.runtime.graph.read.source import TextFile  # start-up
         from vlang.runtime.graph.read.text_columns import choose_weight  # start-up
-        from vlang.runtime.graph.read.text_errors import plural, problem  # start-up
+        from vlang.runtime.graph.read.text_errors import problem  # start-up
 
         file = TextFile(path)
         head = _head(file)
@@ -264,7 +264,7 @@ class _Rows:
 
     def end(self) -> None:
         """Append the last line, if the file does not end with a line end. Raises GraphError if lines are missing."""
-        from vlang.runtime.graph.read.text_errors import plural, problem  # start-up
+        from vlang.runtime.graph.read.text_errors import problem  # start-up
 
         if len(self._rest):
             self._lines(np.append(self._rest, np.uint8(10)))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 
+from vlang.errors import plural
 from vlang.records import dataclass
 from vlang.runtime.graph.edges.building.space import IN_MEMORY, Space
 from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut
 from vlang.runtime.graph.read.asked import Asked
 from vlang.runtime.graph.read.direction import as_undirected
 from vlang.runtime.graph.read.scan import Scanned
-from vlang.runtime.graph.read.text_errors import plural
 
 __all__ = ["Facts", "column_notes", "finish"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from vlang.errors import GraphError
 from vlang.runtime.graph.read.asked import Missing, is_missing
 
-__all__ = ["COMMA", "explain_cell", "plural", "problem", "shortened"]
+__all__ = ["COMMA", "explain_cell", "problem", "shortened"]
 
 COMMA = re.compile(r"[+-]?[\d.]*\d(,\d+)+(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 """Matches numbers with decimal commas or with commas between thousands."""
@@ -59,8 +59,3 @@ def explain_cell(cell: str, column: str, missing: Missing) -> tuple[str, str]:
     if COMMA.fullmatch(cell):
         return f"{shown!r} in {column} is not a number", "a decimal point and no commas, such as 1234.5"
     return f"{shown!r} in {column} is not a number", "a number, such as 5 or 1.5"
-
-
-def plural(count: int, one: str, many: str | None = None) -> str:
-    """A count with its noun: `1 edge`, `2,000 edges`."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.errors import GraphError
+from vlang.errors import GraphError, plural
 from vlang.records import dataclass
 from vlang.runtime.graph.arrow.files import FileTable, table_files
 from vlang.runtime.graph.arrow.vertex_table import VertexTable
@@ -27,7 +27,7 @@ from vlang.runtime.graph.read.named_cells import typed
 from vlang.runtime.graph.read.scan import Scanned, TextIdFound, scan_edges
 from vlang.runtime.graph.read.source import TextFile
 from vlang.runtime.graph.read.table import INTEGER, Table, delimiter_of, first_text_id
-from vlang.runtime.graph.read.text_errors import plural, problem, shortened
+from vlang.runtime.graph.read.text_errors import problem, shortened
 from vlang.runtime.storage.inputs.spool import seekable_parts
 from vlang.times import UNITS
 

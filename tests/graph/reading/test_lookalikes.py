@@ -251,7 +251,7 @@ def test_what_is_clear_makes_no_warning(text: str, tmp_path: Path) -> None:
     assert read(tmp_path, text).warnings == ()
 
 
-@pytest.mark.parametrize("suffix", sorted({*SUFFIXES, ".vg", ".npz"} - {".txt", ".csv", ".tsv"}))
+@pytest.mark.parametrize("suffix", sorted({*SUFFIXES, ".vg", ".npz"} - {".txt", ".csv", ".tsv", ".e"}))
 def test_a_text_under_the_name_of_another_format(suffix: str, tmp_path: Path) -> None:
     """A text whose name ends like another format gives a warning.
 

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from vlang.errors import GraphError
+from vlang.errors import GraphError, plural
 from vlang.runtime.graph.edges.building.space import IN_MEMORY, Space
 from vlang.runtime.graph.edges.edge_list import EdgeList
 from vlang.runtime.graph.edges.edge_rows import blocks, column_values, listed_edges, lost, only_column
@@ -22,7 +22,7 @@ from vlang.runtime.graph.read.layout import Field, Layout, Role
 from vlang.runtime.graph.read.scan import scan_edges
 from vlang.runtime.graph.read.source import TextFile
 from vlang.runtime.graph.read.text_columns import choose_weight
-from vlang.runtime.graph.read.text_errors import plural, problem
+from vlang.runtime.graph.read.text_errors import problem
 from vlang.runtime.storage.output import csv_texts
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from vlang.errors import plural
 from vlang.runtime.graph.edges.building.space import IN_MEMORY, Space
 from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut
 from vlang.runtime.graph.edges.ends import Ends
@@ -22,7 +23,7 @@ from vlang.runtime.graph.read.scan import Scanned, TextIdFound, scan_edges
 from vlang.runtime.graph.read.source import TextFile
 from vlang.runtime.graph.read.table import INTEGER, NUMBER, Table, delimiter_of, first_text_id
 from vlang.runtime.graph.read.text_columns import choose_weight, default_name
-from vlang.runtime.graph.read.text_errors import COMMA, explain_cell, plural, problem, shortened
+from vlang.runtime.graph.read.text_errors import COMMA, explain_cell, problem, shortened
 from vlang.runtime.graph.read.vertices import Vertices, parse_vertices, within
 
 __all__ = ["declared_counts", "declared_direction", "doubtful_rows", "read_edge_text"]

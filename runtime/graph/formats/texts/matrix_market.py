@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
+from vlang.errors import plural
 from vlang.records import dataclass
 from vlang.runtime.graph.edges.building.space import IN_MEMORY, Space
 from vlang.runtime.graph.edges.edge_list import EdgeList
@@ -23,7 +24,7 @@ from vlang.runtime.graph.read.layout import Field, Layout, Role
 from vlang.runtime.graph.read.scan import scan_edges
 from vlang.runtime.graph.read.source import TextFile
 from vlang.runtime.graph.read.text_columns import choose_weight
-from vlang.runtime.graph.read.text_errors import plural, problem
+from vlang.runtime.graph.read.text_errors import problem
 from vlang.runtime.storage.output import csv_texts
 
 if TYPE_CHECKING:
