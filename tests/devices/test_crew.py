@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
@@ -59,6 +60,19 @@ def runs(count: int) -> bool:
     return running() == count
 
 
+def settled() -> int:
+    """Return the number of threads besides the main thread, once those of earlier tests have ended: when it has not
+    changed for 0.1 s.
+    """
+    gc.collect()
+    count, since = running(), time.monotonic()
+    while time.monotonic() - since < 0.1:
+        if running() != count:
+            count, since = running(), time.monotonic()
+        time.sleep(0.001)
+    return count
+
+
 def meet(crew: Crew, helpers: int) -> None:
     """Launch a kernel with a barrier for all threads of a crew, and check that each thread takes part exactly once."""
     state = np.zeros(16, np.int64)
@@ -97,7 +111,7 @@ def test_callers_of_their_own() -> None:
             assert (hits == 1).all()
             workers.close()
 
-    before = running()
+    before = settled()
     callers = [threading.Thread(target=work) for _ in range(6)]
     for caller in callers:
         caller.start()
@@ -124,7 +138,7 @@ def test_kept_for_the_next_caller(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_more_threads_than_processors_end_with_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(crews, "available_threads", lambda: 2)
     monkeypatch.setattr(crews, "_idle", [])
-    before = running()
+    before = settled()
     workers = Cpu(5)
     workers.launch(kernel("count"), (np.zeros(50, np.int64),), np.zeros(0, np.int64), 50, 1 << 20)
     assert runs(before + 4)

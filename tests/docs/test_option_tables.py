@@ -34,7 +34,7 @@ def test_errors_that_documents_name_are_public() -> None:
     subclass of ProgramError and TypeError.
     """
     whole = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md"))
-    for name in errors.__all__:
+    for name in (name for name in errors.__all__ if name[0].isupper()):
         if name not in ("VlangError", "ProgramTypeError"):
             assert name in public, name
         else:
