@@ -96,6 +96,7 @@ def test_every_format_reads_what_it_wrote(suffix: str, tmp_path: Path, graph: Gr
         with pytest.raises(GraphError):
             graph.save(path)
         return
+    path.with_suffix(".v").unlink(missing_ok=True)  # of the example before
     notes = graph.save(path)
     again = Graph.read(path, directed=None if suffix in KEEPS_DIRECTION else graph.directed,
                        columns={"weight": "category"} if "weight" in graph.kinds else None,
@@ -128,6 +129,14 @@ def test_a_suffix_of_no_format_is_refused(tmp_path: Path) -> None:
     with pytest.raises(GraphError, match=r"graphs are saved as \.vg, \.npz, "):
         Graph.from_edges([0], [1]).save(tmp_path / "graph.xyz")
     assert not any(tmp_path.iterdir())
+
+
+def test_a_list_of_vertices_replaces_no_file(tmp_path: Path) -> None:
+    (tmp_path / "g.v").write_text("id,age\n0,30\n")
+    with pytest.raises(GraphError, match=r"the list of vertices would replace .*g\.v; remove that file"):
+        Graph.from_edges([0], [1]).save(tmp_path / "g.e")
+    assert [one.name for one in tmp_path.iterdir()] == ["g.v"]
+    assert (tmp_path / "g.v").read_text() == "id,age\n0,30\n"
 
 
 @pytest.mark.parametrize("weight", [1.5, 2.0**31])

@@ -6,6 +6,7 @@ are read as other texts are (`text_table.py`), and lists of vertices by `--verti
 
 from __future__ import annotations
 
+import os
 from typing import IO, TYPE_CHECKING
 
 from vlang.errors import GraphError
@@ -27,13 +28,16 @@ def write_ldbc(graph: Graph, file: IO[bytes], path: str, _suffix: str) -> list[s
         path: NAME.e, with the suffix of a compression if there is one; NAME.v is compressed in the same way.
 
     Raises:
-        GraphError: the ids are texts, or the graph has columns of which none is a weight.
+        GraphError: the ids are texts, the graph has columns of which none is a weight, or NAME.v exists.
     """
     if graph.ids.text:
         raise GraphError(f"{path}: ids are integers in a .e, and the graph has texts; write a .csv")
     name, notes = only_column(graph, path)
     stem, _, packed = path.rpartition(".e")
     vertices = f"{stem}.v{packed}"
+    if os.path.exists(vertices):  # it may be a table of the caller, with columns that the list would lose
+        raise GraphError(f"{path}: the list of vertices would replace {vertices}; remove that file, or choose another "
+                         "name")
     with whole_file(vertices) as other, packed_output(other, packed) as out:
         for part in blocks(graph.n):
             out.write(("\n".join(csv_texts(graph.ids.values[part], None)) + "\n").encode())
