@@ -7,8 +7,9 @@ rule. The state after the superstep does not depend on the choice.
 from __future__ import annotations
 
 from vlang.runtime.cpu.passes.edge_costs import Costs
+from vlang.runtime.plan.steps import StageSpec
 
-__all__ = ["most_summed", "notify_costs", "reads_less", "should_look", "should_notify", "should_pull"]
+__all__ = ["most_summed", "notify_costs", "reads_less", "reads_of", "should_look", "should_notify", "should_pull"]
 
 _ALPHA, _BETA = 14, 24  # Beamer, Asanovic, Patterson (SC'12), section 5
 _LISTED = 1.5  # time of an edge pulled by a listed vertex, divided by that of an edge in a full pass
@@ -17,7 +18,7 @@ _DENSE = 20  # Shun, Blelloch: Ligra (PPoPP'13), section 4
 
 def should_notify(
     costs: Costs | None, reached: int, edges: int, random: float = 1.0, rows: float = 0.0, pulled: float = 0.0,
-    fixed: float = 0.0,
+    fixed: float = 0.0, reads: int = 1,
 ) -> bool:
     """Return whether a pass should run as notify-pull: mark the receivers of changed vertices, and let only these pull.
 
@@ -35,22 +36,30 @@ def should_notify(
         rows: an estimate of the number of receivers; 0 to ignore the cost of their pull.
         pulled: an estimate of the number of edges that the receivers pull.
         fixed: the additional time of the launches of notify-pull over the launch of a full pass, in nanoseconds.
+        reads: the number of arrays that a pulled edge reads (see `reads_of`).
     """
     if costs is None:
         return 2 * random * reached <= edges
-    edge, row, pulled_edge, full = notify_costs(costs, edges)
+    edge, row, pulled_edge, full = notify_costs(costs, edges, reads)
     return fixed + reached * edge + rows * row + pulled * pulled_edge <= full
 
 
-def notify_costs(costs: Costs | None, edges: int) -> tuple[float, float, float, float]:
+def notify_costs(costs: Costs | None, edges: int, reads: int) -> tuple[float, float, float, float]:
     """Return the costs that `should_notify` compares, in nanoseconds; all are 0 if `costs` is None.
 
     There are four costs: the cost of an edge that notifies, the cost of a listed row, the cost of an edge that a listed
-    row pulls, and the cost of a full pass over `edges` edges.
+    row pulls, and the cost of a full pass over `edges` edges. The costs of pulled edges grow with the number `reads` of
+    arrays that an edge reads; a notification writes one byte whatever the pass reads.
     """
     if costs is None:
         return 0.0, 0.0, 0.0, 0.0
-    return 2 * costs.notified, costs.row, _LISTED * costs.pulled, edges * costs.pulled
+    pulled = reads * costs.pulled
+    return 2 * costs.notified, costs.row, _LISTED * pulled, edges * pulled
+
+
+def reads_of(stage: StageSpec) -> int:
+    """The number of arrays that an edge of a pass reads, at least 1: fields of the neighbour, and edge columns."""
+    return max(1, len(stage.near) + len(stage.columns))
 
 
 def reads_less(notified: int, receivers: int, pages: int, full: int) -> bool:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from vlang.runtime.cpu.paged.source import Streamed
 from vlang.runtime.cpu.passes.blocking import has_room
 from vlang.runtime.cpu.passes.lists import Lists
-from vlang.runtime.cpu.passes.mode import reads_less, should_notify
+from vlang.runtime.cpu.passes.mode import reads_less, reads_of, should_notify
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.passes.receivers import Receivers
 from vlang.runtime.engine.machine import Stats
@@ -88,14 +88,14 @@ class Skipping:
         pass pulled when it last ran over lists corrects the estimate.
         """
         passes = self._passes
-        fixed = 0.0 if self._stage.structures else _LAUNCHES
-        if passes.costs is None or not should_notify(passes.costs, reached, edges, fixed=fixed):
+        fixed, reads = 0.0 if self._stage.structures else _LAUNCHES, reads_of(self._stage)
+        if passes.costs is None or not should_notify(passes.costs, reached, edges, fixed=fixed, reads=reads):
             return passes.costs is None and should_notify(None, reached, edges)
         if self._receivers is None:
             return True
         rows, self._expected = self._receivers.expected(reached)
         return should_notify(passes.costs, reached, edges, rows=self._share * rows,
-                             pulled=self._share * self._expected, fixed=fixed)
+                             pulled=self._share * self._expected, fixed=fixed, reads=reads)
 
     def _reads_less(self, source: Streamed, reached: int, edges: int) -> bool:
         """Return whether notify-pull reads fewer bytes than a full pass over pages on disk.

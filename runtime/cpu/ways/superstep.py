@@ -87,7 +87,8 @@ class Supersteps(CpuWay):
 
     def said(self, loop: LoopSpec) -> list[str]:
         """Lines that say which modes supersteps may have, and whether they may run in place."""
-        narrow = "notify-pull where notified vertices and their edges cost at most half of a full pass"
+        narrow = ("notify-pull where marking the receivers and pulling their edges is estimated to cost less than a "
+                  "full pass")
         if any("sums" in stage.ways for stage in loop.stages):
             narrow = ("push where few vertices have changes to send; notify-pull on request, or by the published "
                       "rules")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from vlang.errors import InternalError
 from vlang.runtime.compile.objects import address_of
 from vlang.runtime.cpu.passes.lists import Lists
-from vlang.runtime.cpu.passes.mode import notify_costs
+from vlang.runtime.cpu.passes.mode import notify_costs, reads_of
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.skipping import Skipping
 from vlang.runtime.engine.cycle import WATCHED_FROM, is_watched
@@ -157,7 +157,7 @@ class ThinSupersteps:
         control[THIN_ROUNDS], control[THIN_MOST], control[THIN_TOTAL] = rounds, _MOST, _TOTAL
         control[THIN_FULL] = np.iinfo(np.int64).max
         if not self._always:
-            notified, row, pulled, full = notify_costs(passes.costs, domain.edges)
+            notified, row, pulled, full = notify_costs(passes.costs, domain.edges, reads_of(stage))
             control[[THIN_NOTIFIED, THIN_ROW, THIN_PULLED]] = [int(1000 * cost) for cost in (notified, row, pulled)]
             control[THIN_FULL] = int(1000 * (full / passes.cpu.threads + _ROUND))
         thin_kernels()["thin"](table, control)

@@ -15,7 +15,7 @@ from vlang.errors import BindError, InternalError
 from vlang.runtime.compile import cachedir
 from vlang.runtime.cpu.passes import edge_costs as cpu_costs
 from vlang.runtime.cpu.passes.edge_costs import REFERENCE, Costs, costs_of, kept_costs, measure_costs, sound
-from vlang.runtime.cpu.passes.mode import most_summed, should_look, should_notify, should_pull
+from vlang.runtime.cpu.passes.mode import most_summed, reads_of, should_look, should_notify, should_pull
 from vlang.runtime.cpu.passes.receivers import Receivers
 from vlang.runtime.kernels import cost_kernels, frontier_kernels
 
@@ -31,6 +31,14 @@ def test_notify_by_cost() -> None:
     assert should_notify(EVEN, 5, 10)
     assert not should_notify(EVEN, 6, 10)
     assert not should_notify(Costs(1.0, 1.0, 2.0, 1.0, 1.0), 3, 10)
+    assert should_notify(EVEN, 10, 10, reads=2)  # an edge that reads two fields costs twice as much to pull
+    assert not should_notify(EVEN, 11, 10, reads=2)
+
+
+def test_pulled_edges_cost_the_arrays_that_they_read() -> None:
+    for name, reads in ("coloring", {"s1": 2, "s2": 1}), ("sssp", {"r0": 1, "s1": 2}):
+        stages = load(name).plan(frozenset({"weight"})).stages
+        assert {stage.name: reads_of(stage) for stage in stages if stage.domain} == reads
 
 
 def test_notify_counts_what_the_receivers_pull() -> None:
