@@ -21,7 +21,7 @@ class Scattered:
 
     Attributes:
         free, log, counts, cursors: int64, the arrays of kernels/radix.py.
-        shifts: int64, for entries with values, the array of kernels/radix_values.py.
+        shifts: int64, the same, for entries with values.
     """
 
     def __init__(self, buckets: int, most: int, free: Int64s, size: int) -> None:

@@ -14,7 +14,7 @@ and their columns stay in the order of the list.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -33,7 +33,7 @@ from vlang.runtime.threads.workers import on_threads
 
 __all__ = ["RadixSort", "Rows"]
 
-_MIRROR, _NO_LOOPS = 1, 2  # the same as in kernels/radix.py
+_MIRROR, _NO_LOOPS, _VALUED = 1, 2, 4  # the same as in kernels/radix.py
 _FINE = 1 << 15  # the same as in kernels/radix.py
 _MOST_ENTRIES = 1 << 18  # entries of a bucket
 _MOST_BUCKETS = 1 << 10
@@ -171,6 +171,8 @@ class RadixSort:
         self._size = self._blocks.size
         self._pool = room.empty(self._blocks.fresh * self._size, np.uint64)
         self._values = None
+        self._valued = _VALUED * bool(edges.columns)
+        self._code = kernels("radix", f"u{8 * max(1, Values.width(edges.columns))}")
         if edges.columns:
             lists = (edges.src, edges.dst) if _reusable(edges) else ()
             self._values = Values(edges.columns, self._pool, lists, self._size, self._blocks.all, room)
@@ -216,7 +218,7 @@ class RadixSort:
     def _scattered(self, ranks: NDArray[np.uint32] | None) -> Chains:
         """Write the edges to buckets by source."""
         edges, rows = self._edges, self._by_source
-        flags = _MIRROR * edges.mirror | _NO_LOOPS * (not edges.loops)
+        flags = _MIRROR * edges.mirror | _NO_LOOPS * (not edges.loops) | self._valued
         count, size, reusable = len(edges.src), self._size, _reusable(edges)
         parts = [(count * i // self._threads, count * (i + 1) // self._threads) for i in range(self._threads)]
         free = np.array_split(np.arange(self._blocks.fresh) * size, self._threads)
@@ -231,22 +233,18 @@ class RadixSort:
             for low in range(first, end, _CHUNK):
                 high = min(low + _CHUNK, end)
                 sources[: high - low], targets[: high - low] = edges.src[low:high], edges.dst[low:high]
-                given = () if values is None else (values.pack(low, high),)  # before the ends are overwritten
+                given = None if values is None else values.pack(low, high)  # before the ends are overwritten
                 for one in read:
                     output.release(one.until(high))
                 if ranks is not None:  # in loops of their own, which halves the time
                     for ends in (sources, targets):
                         kernels("partition")["renumber"](ends, 0, high - low, ranks, ends)
                 output.require((high - low) * (1 + edges.mirror))
-                code(sources, targets, *given, high - low, flags, rows.buckets, rows.grain, size - 1,
+                code(sources, targets, given, high - low, flags, rows.buckets, rows.grain, size - 1,
                      *output.arrays, self._pool, *self._beside(output))  # fmt: skip
 
         on_threads(self._threads, scatter, range(self._threads))
         return Chains(outputs, rows.count, size)
-
-    @property
-    def _code(self) -> Mapping[str, Callable[..., int]]:
-        return kernels("radix") if self._values is None else self._values.code
 
     def _output(self, buckets: int, free: Int64s) -> Scattered:
         output = Scattered(buckets, self._blocks.all, free, self._size)
@@ -254,9 +252,9 @@ class RadixSort:
             output.shifts = self._values.shifts(output.cursors)
         return output
 
-    def _beside(self, output: Scattered) -> tuple[NDArray[Any], ...]:
-        """The last arguments of kernels that write entries, if entries have values."""
-        return () if self._values is None else (self._values.spans, output.shifts, self._values.pool)
+    def _beside(self, output: Scattered) -> tuple[NDArray[Any] | None, ...]:
+        """The arguments `spans`, `shifts` and `values` of kernels that write entries."""
+        return (None,) * 3 if self._values is None else (self._values.spans, output.shifts, self._values.pool)
 
     def _round(self, chains: Chains, rows: Rows, others: Rows | None, writer: PageWriter | None, progress: Progress
                ) -> Chains:  # fmt: skip
@@ -284,19 +282,18 @@ class RadixSort:
         code, output, part, values = self._code, outputs[thread], parts[thread], self._values
         entries, most_rows = rows.largest
         words = None if values is None else empty(entries, values.pool.dtype)
-        sorted_values = () if words is None else (words,)
-        given = () if values is None else (values.pool, values.spans)
+        pool, spans = (None, None) if values is None else (values.pool, values.spans)
         targets, ends = empty(entries, np.uint32), empty(most_rows, np.uint32)
         for bucket in part:
             low, high = rows.bounds[bucket : bucket + 2].tolist()
             begin, end = rows.starts[bucket : bucket + 2].tolist()
             blocks, lengths = chains.of(bucket)
-            code["sort_bucket"](self._pool, *given, blocks, lengths, len(blocks), rows.degrees, low, high, ends,
-                                targets, *sorted_values)  # fmt: skip
+            code["sort_bucket"](self._pool, pool, spans, self._valued, blocks, lengths, len(blocks), rows.degrees, low,
+                                high, ends, targets, words)  # fmt: skip
             output.release(blocks - blocks % self._size)
             if others is not None:
                 output.require(end - begin)
-                code["scatter_rows"](targets, *sorted_values, ends, low, high, others.buckets, others.grain,
+                code["scatter_rows"](targets, words, self._valued, ends, low, high, others.buckets, others.grain,
                                      self._size - 1, *output.arrays, self._pool, *self._beside(output))  # fmt: skip
             if writer is not None:
                 columns = () if values is None or words is None else values.unpack(words[: end - begin])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from vlang.runtime.convert.blocks import Int64s
 from vlang.runtime.convert.edges import ColumnValues
-from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.storage.disk_arrays import DiskArrays
 
 __all__ = ["Values"]
@@ -23,8 +22,7 @@ class Values:
 
     Attributes:
         pool: the words on disk, in blocks like those of the entries.
-        spans: int64[9], which words belong to which entries (see kernels/radix_values.py).
-        code: the kernels for words of this size.
+        spans: int64[9], which words belong to which entries (see kernels/radix.py).
     """
 
     def __init__(self, columns: Mapping[str, ColumnValues], pool: NDArray[np.uint64], lists: Sequence[NDArray[Any]],
@@ -40,8 +38,7 @@ class Values:
             room: allocates arrays on disk.
         """
         self._columns = list(columns.values())
-        width = self.width(columns)
-        self.pool = room.empty(blocks * size, f"u{width}")
+        self.pool = room.empty(blocks * size, f"u{self.width(columns)}")
         self.spans = np.zeros(9, np.int64)
         self.spans[1] = end = len(pool)
         for number, array in enumerate(lists, 1):
@@ -49,7 +46,6 @@ class Values:
             low, high = -(-begin // (8 * size)) * size, (begin + array.nbytes) // (8 * size) * size
             self.spans[3 * number : 3 * number + 3] = low, high, end - low
             end += max(0, high - low)
-        self.code: Mapping[str, Callable[..., int]] = kernels("radix_values", f"u{8 * width}")
 
     @staticmethod
     def width(columns: Mapping[str, ColumnValues]) -> int:
