@@ -31,12 +31,7 @@ __device__ __forceinline__ void judge_peers(
   Course& course = *board.course;
   const Counts& now = table.control->counts[course.third];
   const Joint joint(peers, exchange);
-  Counts seen{};  // without the number of taken tiles, which other blocks may count up already
-  seen.entries = now.entries;
-  seen.edges = now.edges;
-  seen.active = now.active;
-  seen.changed = now.changed;
-  seen.looked = now.looked;
+  const Counts seen = seen_of(now);
   course.seen = seen;
   course.reason = joint.entries == 0 && (!PRIORITY || joint.piled == 0) ? ENDED_EMPTY
                   : course.done == most                                 ? ENDED_LIMIT

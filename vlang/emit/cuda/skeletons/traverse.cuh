@@ -9,18 +9,23 @@ __device__ __forceinline__ Counts* counts_of(Control* control, const Board& boar
 // After so many supersteps, a launch ends if a cluster can continue. A short search is not worth another launch.
 [[maybe_unused]] constexpr u32 FEW_STEPS = 8;
 
-// Decides what the blocks do next. Runs on thread 0 of each block, after the frontier is complete.
-template <class S, int PRIORITY>
-__device__ __forceinline__ void judge(const Table& table, const Board& board, u64 most) {
-  Control* control = table.control;
-  Course& course = *board.course;
-  const Counts& now = counts_of(control, board)[course.third];
-  Counts seen{};  // without the number of taken tiles, which other blocks may count up already
+// The counts of a superstep without the number of taken tiles, which other blocks may count up already.
+__device__ __forceinline__ Counts seen_of(const Counts& now) {
+  Counts seen{};
   seen.entries = now.entries;
   seen.edges = now.edges;
   seen.active = now.active;
   seen.changed = now.changed;
   seen.looked = now.looked;
+  return seen;
+}
+
+// Decides what the blocks do next. Runs on thread 0 of each block, after the frontier is complete.
+template <class S, int PRIORITY>
+__device__ __forceinline__ void judge(const Table& table, const Board& board, u64 most) {
+  Control* control = table.control;
+  Course& course = *board.course;
+  const Counts seen = seen_of(counts_of(control, board)[course.third]);
   course.seen = seen;
   const u64 piled = PRIORITY && seen.entries == 0 ? control->piled[control->pile] : 0;
   course.reason = seen.entries == 0 && piled == 0 ? ENDED_EMPTY
