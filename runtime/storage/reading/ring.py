@@ -45,8 +45,7 @@ from vlang.runtime.threads.tasks import Task
 __all__ = ["LEAST_BUFFERS", "Reading", "Ring"]
 
 LEAST_BUFFERS = 2
-_BUFFERS = 8  # buffers of a ring, if the budget allows
-_FEW = 3  # a ring has more buffers than this only if its buffers take at most half of the budget
+_BUFFERS = 8  # buffers of a ring, if the budget allows; a pass finds the pages that the last one left in them
 _READERS = 2
 _TOGETHER = 64  # maximum number of pages in a batch of pages in memory, unless a single group has more
 
@@ -96,9 +95,7 @@ class Ring:
         self._budget = budget // PAGE * PAGE
         self._arena: Buffer | None = None  # buffers of the ring from its beginning, the cache from its end
         self._left = self._budget  # bytes that neither the ring nor the cache has taken yet
-        fitting = budget // max(1, largest)
-        useful = min(_BUFFERS, max(min(fitting, _FEW), fitting // 2))
-        self._most = max(LEAST_BUFFERS, min(buffers or useful, fitting))
+        self._most = max(LEAST_BUFFERS, min(buffers or _BUFFERS, budget // max(1, largest)))
         self._reserved = self._most * largest  # bytes of `_left` that are reserved for buffers of the ring
         self._slots: list[Buffer] = []
         self._inside: list[Key | None] = []  # by slot, the page in it
