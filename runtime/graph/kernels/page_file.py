@@ -12,7 +12,7 @@ from numba import njit
 
 EXPORTS = {
     "sum_bytes": "i64(u64*, u8*, i64)",
-    "check_page": "i64(u32*, i64, i64, u32*, u32)",
+    "check_page": "i64(u32*, u64*, u8*, i64, u64, i64, i64, i64, u32)",
     "same_offsets": "i64(u32*, i64, u64*, i64, i64)",
     "cut_offsets": "void(u32*, i64, i64, i64, u32*)",
     "cut_pages": "i64(u32*, i64, i64, i64, i64, i64, i64*, i64*, i64)",
@@ -25,8 +25,8 @@ P3 = np.uint64(0x165667B19E3779F9)
 P4 = np.uint64(0x85EBCA77C2B2AE63)
 P5 = np.uint64(0x27D4EB2F165667C5)
 
-# Return values of `check_page`: no error, or the array element that is wrong.
-FINE, BEGIN, ORDER, END, TARGET = 0, 1, 2, 3, 4
+# Return values of `check_page`: no error, or what is wrong.
+FINE, BEGIN, ORDER, END, TARGET, SUM = 0, 1, 2, 3, 4, 5
 
 
 @njit(inline="always")
@@ -44,7 +44,8 @@ def _merged(total: Any, lane: Any) -> Any:
     return (total ^ _round(np.uint64(0), lane)) * P1 + P4
 
 
-def sum_bytes(words: Any, tail: Any, length: Any) -> Any:
+@njit(inline="always")
+def _sum(words: Any, tail: Any, length: Any) -> Any:
     """XXH64 of `length` bytes.
 
     Args:
@@ -83,20 +84,30 @@ def sum_bytes(words: Any, tail: Any, length: Any) -> Any:
         at += 1
     total = (total ^ (total >> np.uint64(33))) * P2
     total = (total ^ (total >> np.uint64(29))) * P3
-    return np.int64(total ^ (total >> np.uint64(32)))
+    return total ^ (total >> np.uint64(32))
 
 
-def check_page(offsets: Any, rows: Any, edges: Any, targets: Any, n: Any) -> Any:
-    """Check that the offsets of a page increase from 0 to `edges` and that its neighbours are below n.
+def sum_bytes(words: Any, tail: Any, length: Any) -> Any:
+    """The checksum of bytes; arguments as for `_sum`."""
+    return np.int64(_sum(words, tail, length))
+
+
+def check_page(offsets: Any, words: Any, tail: Any, length: Any, total: Any, rows: Any, edges: Any, skipped: Any,
+               n: Any) -> Any:  # fmt: skip
+    """Check the sum of a page, that its offsets increase from 0 to `edges`, and that its neighbours are below n.
 
     Returns FINE, or the code of the first violation.
 
     Args:
-        offsets: u32[rows + 1].
+        offsets, words, tail: the bytes of the page as u32, u64 and u8; the page begins with u32[rows + 1] offsets.
+        length: the number of bytes.
+        total: the expected checksum.
         rows, edges: the numbers of rows and edges of the page.
-        targets: u32[edges].
+        skipped: the number of u32 before the neighbours, which are u32[edges].
         n: the number of vertices.
     """
+    if _sum(words, tail, length) != total:
+        return SUM
     if offsets[0] != 0:
         return BEGIN
     falls = np.int64(0)
@@ -108,7 +119,7 @@ def check_page(offsets: Any, rows: Any, edges: Any, targets: Any, n: Any) -> Any
         return END
     greatest = np.uint32(0)  # 32 bits, so that a vector register compares as many numbers as it has
     for e in range(edges):
-        greatest = max(greatest, targets[e])
+        greatest = max(greatest, offsets[skipped + e])
     return TARGET if edges != 0 and greatest >= n else FINE
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +60,11 @@ class Directory:
     def count(self) -> int:
         """The number of pages."""
         return len(self.firsts)
+
+    @cached_property
+    def segments_before(self) -> Int64s:
+        """The number of segments in the pages before each page, int64[P + 1]."""
+        return np.searchsorted(self.segment_pages, np.arange(self.count + 1)).astype(np.int64)
 
     def to_words(self) -> Int64s:
         """The directory as int64 words, as it is stored in a file."""

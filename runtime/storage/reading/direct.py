@@ -23,7 +23,8 @@ __all__ = ["DirectFiles"]
 
 _SEQUENTIAL, _RANDOM = 1024, 256  # blocks that are read to measure the latency of a disk
 _DEPTH = 8  # random reads in flight at a time
-_LARGE = 1 << 20  # bytes of a read to measure the rate of a disk
+_LARGE = 4 << 20  # bytes of a read to measure the rate of a disk, as of a page
+_SMALL = 1 << 20  # bytes of a read that are too few to measure the rate, if memory for larger reads is there
 _MEASURED = 16  # reads of each file to measure the rate
 _TOGETHER = 2  # reads in flight at a time while the rate is measured, as in a ring
 _DIRECT = getattr(os, "O_DIRECT", 0)
@@ -94,32 +95,36 @@ class DirectFiles:
         some milliseconds and at most `most` bytes of memory. Raises DiskError.
         """
         if self._rate is None:
-            self._rate = self._measured(min(_LARGE, most // (_TOGETHER + 1) // PAGE * PAGE))
+            room = most // (_TOGETHER + 1) // PAGE * PAGE
+            counts = [os.fstat(file).st_size // PAGE for file in self._files[: len(self._paths)]]
+            size = min(_LARGE, room, max(counts) // _MEASURED * PAGE)
+            self._rate = math.inf if size < max(PAGE, min(_SMALL, room)) else self._measured(counts, size)
         return self._rate
 
-    def _measured(self, size: int) -> float:
-        """Measure the throughput for `rate` with reads of `size` bytes."""
+    def _measured(self, counts: Sequence[int], size: int) -> float:
+        """Measure the throughput for `rate` with reads of `size` bytes. `counts` has the whole pages of each file.
+
+        The first reads are not counted, because they include the start of the threads and the first use of the buffers.
+        """
         places: list[tuple[int, int]] = []
-        if size:
-            counts = [os.fstat(file).st_size // size for file in self._files[: len(self._paths)]]
-            for block in range(_MEASURED):  # round-robin over the files, around the middle of each
-                places += [(number, ((count - _MEASURED) // 2 + block) * size)
-                           for number, count in enumerate(counts) if count >= _MEASURED]
-        if not places:
-            return math.inf
+        for block in range(_MEASURED):  # round-robin over the files, around the middle of each
+            places += [(number, (count * PAGE // size - _MEASURED) // 2 * size + block * size)
+                       for number, count in enumerate(counts) if count * PAGE >= _MEASURED * size]
         room = page_aligned(_TOGETHER * size)
         free = SimpleQueue[NDArray[np.uint8]]()
         for k in range(_TOGETHER):
             free.put(room[k * size : (k + 1) * size])
+        ends: list[float] = []
 
         def read(place: tuple[int, int]) -> None:
             buffer = free.get()
             self.read(*place, buffer)
+            ends.append(time.perf_counter())
             free.put(buffer)
 
-        begin = time.perf_counter()
         on_threads(_TOGETHER, read, places)
-        return len(places) * size / (time.perf_counter() - begin)
+        ends.sort()
+        return (len(ends) - _TOGETHER) * size / (ends[-1] - ends[_TOGETHER - 1])
 
     def _ratio(self, number: int) -> float:
         blocks = os.fstat(self._files[number]).st_size // PAGE
