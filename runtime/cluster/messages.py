@@ -18,8 +18,8 @@ from vlang.runtime.cluster.transports.transport import Buffer
 from vlang.runtime.kernels import mirror_kernels
 from vlang.runtime.storage.memory import empty, zeros
 
-__all__ = ["Picks", "Reader", "Sent", "apart_part", "bytes_of", "flag_part", "front_part", "joined_parts", "value_part",
-           "whole_part", "words_of"]
+__all__ = ["Picks", "Reader", "Sent", "apart", "apart_part", "bytes_of", "flag_part", "front_part", "joined_parts",
+           "value_part", "whole_part", "words_of"]
 
 _WORD = 8
 _NOTHING, _LISTED, _BITMAP, _ALL = range(4)
@@ -121,23 +121,6 @@ def value_part(values: NDArray[Any], places: NDArray[np.uint32], size: int, sent
     return [*_chosen(bits, changes, listed < bitmap), *_padded(found)]
 
 
-def apart_part(parents: NDArray[np.uint32], places: NDArray[np.uint32], common: int) -> list[Buffer]:
-    """Return the part with the roots of the places that are not in the tree with the root `common`.
-
-    Args:
-        parents: uint32[n], the parent of each local vertex.
-        places: uint32[k], the local numbers of the vertices that the receiver mirrors.
-        common: the root of a tree, which the receiver knows.
-    """
-    count = len(places)
-    bits, found = np.empty(-(-count // 64), np.uint64), empty(count, np.uint32)
-    changes = mirror_kernels()["apart"](parents, places, count, common, bits, found) if count else 0
-    if not changes:
-        return [_head(_NOTHING, 0)]
-    listed, bitmap, _ = bytes_of(count, changes, 4)
-    return [*_chosen(bits, changes, listed < bitmap), *_padded(found[:changes])]
-
-
 def flag_part(flags: NDArray[np.uint8], places: NDArray[np.uint32]) -> list[Buffer]:
     """Return the part that says which vertices have bit 0 set in their flags; arguments as for `value_part`."""
     count = len(places)
@@ -178,6 +161,36 @@ def front_part(front: NDArray[np.uint64], picks: Picks) -> list[Buffer]:
     part = front[picks.first : picks.first + len(picks.bits)]
     changes = mirror_kernels()["picked"](part, picks.bits, picks.before, len(picks.bits), bits)
     return _bit_part(changes, picks.count, bits)
+
+
+def apart(
+    parents: NDArray[np.uint32], picks: Picks, common: int
+) -> tuple[int, NDArray[np.uint64], NDArray[np.uint32]]:
+    """Return the number of vertices of `picks` that are not in the tree with the root `common`, these vertices as a
+    bitmap over the vertices of `picks`, and memory that begins with the roots of their trees.
+
+    Args:
+        parents: uint32[n], the parent of each local vertex.
+    """
+    bits, found = np.zeros(-(-picks.count // 64), np.uint64), empty(picks.count, np.uint32)
+    changes = mirror_kernels()["apart"](
+        parents, len(parents), picks.bits, picks.before, picks.first, len(picks.bits), common, bits, found)
+    return changes, bits, found
+
+
+def apart_part(parents: NDArray[np.uint32], picks: Picks, common: int) -> list[Buffer]:
+    """Return the part with the roots of the vertices of `picks` that are not in the tree with the root `common`.
+
+    Args:
+        parents: uint32[n], the parent of each local vertex.
+        picks: the vertices that the receiver mirrors.
+        common: the root of a tree, which the receiver knows.
+    """
+    changes, bits, found = apart(parents, picks, common)
+    if not changes:
+        return [_head(_NOTHING, 0)]
+    listed, bitmap, _ = bytes_of(picks.count, changes, 4)
+    return [*_chosen(bits, changes, listed < bitmap), *_padded(found[:changes])]
 
 
 def _bit_part(changes: int, count: int, bits: NDArray[np.uint64]) -> list[Buffer]:

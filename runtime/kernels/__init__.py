@@ -145,7 +145,7 @@ _MIRRORS = {
     "set_flags": "void(u64*, i64, u8*)",
     "set_listed_flags": "void(u32*, i64, u8*)",
     "picked": "i64(u64*, u64*, u32*, i64, u64*)",
-    "apart": "i64(u32*, u32*, i64, u32, u64*, u32*)",
+    "apart": "i64(u32*, i64, u64*, u32*, i64, i64, u32, u64*, u32*)",
     "wait": "void(u32*, i64, i64, u64*)",
     "boundary": "i64(u32*, i64, i64, u32, u32, u32*, u32*, i64, i64, u64*, u8*)",
     "reached": "i64(u32*, i64, i64, u64*, u64*, u64*, i64)",

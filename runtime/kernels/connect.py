@@ -7,7 +7,7 @@ smallest vertex of its component, independent of timing.
 
 import numpy as np
 
-from vlang.runtime.compile.intrinsics import fetch_add, inner, peek, pointer_u32, poke, replace, value_i64
+from vlang.runtime.compile.intrinsics import fetch_add, inner, lowest, peek, pointer_u32, poke, replace, value_i64
 from vlang.runtime.plan.plan import PAGE_FIRST, PAGE_OFFSETS, PAGE_TARGETS, PAGE_WORDS
 
 
@@ -87,6 +87,40 @@ def sample(second, parents, tasks, count, counter):
         while v < end:
             link(root(np.uint32(v), parents), second[v], parents)
             v += 1
+
+
+def adopt(offsets, targets, known, first, words, top, parents, tasks, count, counter):
+    """Make `top` the parent of the vertices in a bitmap, and link each other vertex with its first neighbour only.
+
+    Args:
+        known: the words `first` to `first + words - 1` of a bitmap over the vertices; other words are zero. All these
+            vertices are in one component with `top`, which is at most as large as each of them.
+    """
+    while True:
+        task = fetch_add(counter, 0, 1)
+        if task >= count:
+            break
+        begin, end = tasks[3 * task + 1], tasks[3 * task + 2]
+        for v in range(begin, end):
+            parents[v] = top
+        for w in range(begin >> 6, (end + 63) >> 6):
+            there = ~np.uint64(0)
+            if w >= first and w < first + words:
+                there = ~known[w - first]
+            if 64 * w < begin:
+                there &= ~np.uint64(0) << np.uint64(begin & 63)
+            if 64 * w + 64 > end:
+                there &= (np.uint64(1) << np.uint64(end & 63)) - np.uint64(1)
+            while there != np.uint64(0):
+                v = 64 * w + lowest(there)
+                there &= there - np.uint64(1)
+                above = np.uint32(v)
+                if offsets[v] < offsets[v + 1]:
+                    above = min(above, targets[np.int64(offsets[v])])
+                    at = np.int64(above >> np.uint32(6)) - first
+                    if at >= 0 and at < words and (known[at] >> np.uint64(above & np.uint32(63))) & np.uint64(1) != 0:
+                        above = top
+                parents[v] = above
 
 
 def misplaced(values, tasks, count, counter, found):

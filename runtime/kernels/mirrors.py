@@ -177,24 +177,29 @@ def top(v, parents):
     return v
 
 
-def apart(parents, places, count, common, bits, out):
+def apart(parents, n, wanted, before, first, words, common, bits, out):
     """Set the bits of the places that are in another tree than `common`, and write the roots of their trees, one after
     the other; returns their number. `common` is the root of the tree that most places have as parent.
+
+    `wanted` is a bitmap of the vertices of these places: the words `first` to `first + words - 1` of a bitmap over all
+    `n` vertices. before[w] is the number of places below the vertices of word w. `bits` is zero at the call.
     """
     found = np.int64(0)
-    for w in range((count + 63) >> 6):
-        word, first, last = np.uint64(0), 64 * w, min(64 * w + 64, count)
-        other = np.uint32(0)
-        for i in range(first, last):
-            other |= parents[places[i]] ^ common
-        if other != np.uint32(0):
-            for i in range(first, last):
-                above = top(places[i], parents)
-                if above != common:
-                    word |= np.uint64(1) << np.uint64(i & 63)
-                    out[found] = above
-                    found += 1
-        bits[w] = word
+    for w in range(words):
+        begin, other = 64 * (first + w), np.uint32(0)
+        for v in range(begin, min(begin + 64, n)):
+            other |= parents[v] ^ common
+        if other == np.uint32(0):
+            continue
+        i, there = np.int64(before[w]), wanted[w]
+        while there != np.uint64(0):
+            above = top(begin + lowest(there), parents)
+            there &= there - np.uint64(1)
+            if above != common:
+                bits[i >> 6] |= np.uint64(1) << np.uint64(i & 63)
+                out[found] = above
+                found += 1
+            i += 1
     return found
 
 

@@ -201,6 +201,33 @@ def test_components_of_all_ranks(graph: Graph) -> None:
             assert {row.mode for row in found.history} == {"connect"}
 
 
+def hubs(first: int, groups: int) -> Graph:
+    """Return a graph in which most vertices are neighbours of 80 hubs, so that one rank has little more than hubs.
+
+    The hubs are the vertices from `first` on. They are in `groups` groups without a path between them. Of the other
+    vertices, some are on paths that begin at a neighbour of a hub, and some have no edges.
+    """
+    rng, hub, others = np.random.default_rng(first), np.arange(first, first + 80), np.arange(6000)
+    others = others[(others < first) | (others >= first + 80)]
+    near, path = others[::2], others[1:3600:2]
+    tails, heads = (one.reshape(-1) for one in np.meshgrid(hub, near))
+    kept = ((tails - heads // 2) % groups == 0) & (rng.random(len(tails)) < 0.8)
+    along = path[:-1] // 2 % groups == path[1:] // 2 % groups
+    return Graph.from_edges(np.concatenate([tails[kept], path[:-1][along], path[::9]]),
+                            np.concatenate([heads[kept], path[1:][along], path[::9] - 1]), directed=False, n=6000)
+
+
+@pytest.mark.parametrize(("first", "groups"), [(0, 1), (5920, 1), (0, 2)], ids=["first", "last", "apart"])
+def test_components_of_hubs(first: int, groups: int) -> None:
+    """If one rank has the hubs, in one tree, the others do not read the edges of the hubs' neighbours."""
+    graph = hubs(first, groups)
+    want = program("components")(graph, threads=1)
+    for size in (2, 4):
+        for found in on_ranks(size, "components", graph, {}):
+            assert_same(want, found)
+            assert (found.history[0].edges < want.history[0].edges) == (groups == 1)
+
+
 def test_local_numbers() -> None:
     """Local vertex numbers are in the order of the graph, and pads begin at a multiple of BLOCK."""
     def work(transport: Transport) -> LocalGraph:

@@ -29,12 +29,13 @@ from vlang.runtime.graph.topology.pages import vertex_tasks
 from vlang.runtime.plan.plan import CopySpec, LoopSpec, Plan, StageSpec
 from vlang.runtime.storage.memory import empty
 
-__all__ = ["Components", "ConnectLoop", "forest_kernels", "join_kernels", "ordered"]
+__all__ = ["Components", "ConnectLoop", "forest_kernels", "join_kernels", "ordered", "spread_numbers"]
 
 _TASK = "i64*, i64, i64*"
 _FOREST = {
     "start": f"void(u64*, u32*, u32*, u32*, {_TASK})",
     "sample": f"void(u32*, u32*, {_TASK})",
+    "adopt": f"void(u64*, u32*, u64*, i64, i64, u32, u32*, {_TASK})",
     "misplaced": f"void(u32*, {_TASK}, i64*)",
     "flatten": f"void(u32*, {_TASK})",
     "roots": f"void(u32*, u32*, {_TASK})",
@@ -47,7 +48,7 @@ _FOREST = {
     "pairs": "void(u32*, u32*, i64, u32*)",
 }
 _PAGED = ("alone", "hook_rows", "hook_segments")
-_RANKS = ("used", "pairs")
+_RANKS = ("adopt", "used", "pairs")
 _PROBES = 1024  # number of vertices that are sampled to find the largest tree
 _TASKS = 256  # about the number of tasks
 _LEAST_COST = 8192  # about the minimum number of edges and vertices in a task
@@ -201,25 +202,36 @@ class ConnectLoop(_Forest):
         return tasks
 
     def _components(self, parents: NDArray[np.uint32], tasks: NDArray[np.int64], flat: bool = False) -> None:
-        adjacency, kernels = self._adjacency, forest_kernels()
-        offsets, targets = adjacency.addresses
-        n = len(parents)
-        second = empty(n, np.uint32)
-
-        def launch(name: str, before: tuple[Any, ...], after: tuple[Any, ...] = (), cost: int = 2 * n) -> None:
-            self._cpu.launch(kernels[name], before, tasks, len(tasks), cost, after)
-
-        launch("start", (offsets, targets, second, parents))
-        launch("sample", (second, parents))
-        if n == 0:
+        n, kernels, second = len(parents), forest_kernels(), empty(len(parents), np.uint32)
+        sampled = self._sampled(parents, second, tasks)
+        if len(tasks) == 0:
             return
-        probes = adjacency.derived("probes", lambda: _probes(n)).copy()
+        probes = self._probes().copy()
         self._cpu.launch(kernels["roots"], (parents, probes), np.array([0, 0, len(probes)]), 1, len(probes))
         self._skipped = _most_frequent(probes)
         rest = self._finish(parents, tasks, self._skipped, second)  # `second` is no longer read
         if flat and rest:  # otherwise no tree has changed since `outside` made every vertex point to its root
             self._cpu.launch(kernels["flatten"], (parents,), tasks, len(tasks), 2 * n)
-        self._edges = 2 * n + rest
+        self._edges = sampled + rest
+
+    def _sampled(self, parents: NDArray[np.uint32], second: NDArray[np.uint32], tasks: NDArray[np.int64]) -> int:
+        """Link every vertex with two of its neighbours; returns the number of edges that were read.
+
+        Args:
+            parents: uint32[n], the forest; overwritten.
+            second: uint32[n], memory for the second neighbours.
+            tasks: int64[T, 3], tasks over the vertices.
+        """
+        kernels, cost = forest_kernels(), 2 * len(parents)
+        self._cpu.launch(kernels["start"], (*self._adjacency.addresses, second, parents), tasks, len(tasks), cost)
+        self._cpu.launch(kernels["sample"], (second, parents), tasks, len(tasks), cost)
+        return cost
+
+    def _probes(self) -> NDArray[np.uint32]:
+        """Vertices among which the largest tree is looked for."""
+        n = len(self._values)
+        found: NDArray[np.uint32] = self._adjacency.derived("probes", lambda: spread_numbers(n))
+        return found
 
     def _finish(
         self, parents: NDArray[np.uint32], tasks: NDArray[np.int64], skipped: int, others: NDArray[np.uint32]
@@ -283,8 +295,8 @@ def ordered(values: NDArray[Any]) -> bool:
     return not bool(np.any(np.isnan(values) | (np.signbit(values) & (values == 0))))
 
 
-def _probes(n: int) -> NDArray[np.uint32]:
-    """A sample of _PROBES vertices, spread over the graph. The sample is the same in every run."""
+def spread_numbers(n: int) -> NDArray[np.uint32]:
+    """_PROBES numbers below n, spread over all of them, and the same in every run."""
     return (np.arange(_PROBES, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) % np.uint64(n)).astype(np.uint32)
 
 
