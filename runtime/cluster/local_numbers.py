@@ -9,6 +9,7 @@ as by number in the graph. This order lets full passes read the row from cache b
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,10 @@ class LocalNumbers:
         starts: int64[ranks + 1], the index in `mirrors` at which the vertices of each rank begin.
         wanted: for each rank, the local numbers of the owned vertices that this other rank mirrors, uint32, in
             increasing order.
+        lower: the number of mirrors of vertices that are lower than the owned vertices.
+        low: the local number of the first owned vertex.
+        high: the local number of the last owned vertex plus 1.
+        n: the number of local vertices.
     """
 
     ranges: Ranges
@@ -44,27 +49,17 @@ class LocalNumbers:
     mirrors: NDArray[Any]
     starts: NDArray[np.int64]
     wanted: Sequence[NDArray[np.uint32]]
+    lower: int = field(init=False)
+    low: int = field(init=False)
+    high: int = field(init=False)
+    n: int = field(init=False)
 
-    @property
-    def lower(self) -> int:
-        """The number of mirrors of vertices that are lower than the owned vertices."""
-        return int(self.starts[self.rank])
-
-    @property
-    def low(self) -> int:
-        """The local number of the first owned vertex."""
-        return _first_owned(self.lower, self.ranges, self.rank)
-
-    @property
-    def high(self) -> int:
-        """The local number of the last owned vertex plus 1."""
-        first, last = self.ranges.of(self.rank)
-        return self.low + last - first
-
-    @property
-    def n(self) -> int:
-        """The number of local vertices."""
-        return self.high + len(self.mirrors) - self.lower
+    def __post_init__(self) -> None:
+        lower, (first, last) = int(self.starts[self.rank]), self.ranges.of(self.rank)
+        low = _first_owned(lower, self.ranges, self.rank)
+        high = low + last - first
+        for name, value in {"lower": lower, "low": low, "high": high, "n": high + len(self.mirrors) - lower}.items():
+            object.__setattr__(self, name, value)  # computed once, since every exchange reads them
 
     def mirrors_of(self, rank: int) -> tuple[int, int]:
         """Return the range of local numbers of the vertices that another rank owns: the first number, and the last plus
