@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 from vlang.records import dataclass
 from vlang.runtime.cluster.transports.transport import Buffer
 from vlang.runtime.kernels import mirror_kernels
+from vlang.runtime.plan.layouts.message_forms import ALL, BITMAP, FORMS, LISTED, NOTHING
 from vlang.runtime.storage.memory import empty, zeros
 
-__all__ = ["Picks", "Reader", "Sent", "apart", "apart_part", "bytes_of", "flag_part", "front_part", "joined_parts",
-           "value_part", "whole_part", "words_of"]
+__all__ = ["Picks", "Reader", "Sent", "apart", "apart_part", "bytes_of", "flag_part", "joined_parts", "value_part",
+           "whole_part", "words_of"]
 
 _WORD = 8
-_NOTHING, _LISTED, _BITMAP, _ALL = range(4)
-_FORMS = 4
 
 
 def words_of(array: NDArray[Any], size: int) -> tuple[int, int]:
@@ -52,7 +51,7 @@ def _whole(nbytes: int) -> int:
 
 
 def _head(form: int, count: int) -> Buffer:
-    return np.array([count * _FORMS + form], np.uint64).view(np.uint8)
+    return np.array([count * FORMS + form], np.uint64).view(np.uint8)
 
 
 def _padded(array: NDArray[Any]) -> list[Buffer]:
@@ -98,7 +97,7 @@ def value_part(values: NDArray[Any], places: NDArray[np.uint32], size: int, sent
     """
     count = len(places)
     if not count:
-        return [_head(_NOTHING, 0)]
+        return [_head(NOTHING, 0)]
     bits_of, width = words_of(values, size)
     kernels, name, dtype = mirror_kernels(), str(bits_of), f"u{bits_of // 8}"
     words, last = values.view(dtype).reshape(-1), sent.values.view(dtype)
@@ -110,11 +109,11 @@ def value_part(values: NDArray[Any], places: NDArray[np.uint32], size: int, sent
         changes = kernels["changed_" + name](words, places, count, width, last, bits)
     if known and not changes:
         sent.dense = False
-        return [_head(_NOTHING, 0)]
+        return [_head(NOTHING, 0)]
     listed, bitmap, every = bytes_of(count, changes, size)
     sent.dense = known and every <= min(listed, bitmap)
     if bits is None or sent.dense:
-        sent.part[:_WORD] = _head(_ALL, count)
+        sent.part[:_WORD] = _head(ALL, count)
         return [sent.part]
     found = np.empty(changes * width, dtype)
     kernels["taken_" + name](last, bits, len(bits), width, found)
@@ -155,14 +154,6 @@ class Picks:
                      np.searchsorted(places, begins).astype(np.uint32))
 
 
-def front_part(front: NDArray[np.uint64], picks: Picks) -> list[Buffer]:
-    """Return the part of a message that says which vertices of `picks` are in a bitmap over the local vertices."""
-    bits = np.zeros(-(-picks.count // 64), np.uint64)
-    part = front[picks.first : picks.first + len(picks.bits)]
-    changes = mirror_kernels()["picked"](part, picks.bits, picks.before, len(picks.bits), bits)
-    return _bit_part(changes, picks.count, bits)
-
-
 def apart(
     parents: NDArray[np.uint32], picks: Picks, common: int
 ) -> tuple[int, NDArray[np.uint64], NDArray[np.uint32]]:
@@ -188,7 +179,7 @@ def apart_part(parents: NDArray[np.uint32], picks: Picks, common: int) -> list[B
     """
     changes, bits, found = apart(parents, picks, common)
     if not changes:
-        return [_head(_NOTHING, 0)]
+        return [_head(NOTHING, 0)]
     listed, bitmap, _ = bytes_of(picks.count, changes, 4)
     return [*_chosen(bits, changes, listed < bitmap), *_padded(found[:changes])]
 
@@ -198,7 +189,7 @@ def _bit_part(changes: int, count: int, bits: NDArray[np.uint64]) -> list[Buffer
     set places.
     """
     if not changes:
-        return [_head(_NOTHING, 0)]
+        return [_head(NOTHING, 0)]
     listed, bitmap, _ = bytes_of(count, changes, 0)
     return _chosen(bits, changes, listed < bitmap)
 
@@ -206,15 +197,15 @@ def _bit_part(changes: int, count: int, bits: NDArray[np.uint64]) -> list[Buffer
 def _chosen(bits: NDArray[np.uint64], changes: int, as_list: bool) -> list[Buffer]:
     """Return the first word of a part, and the positions of the set bits as a list or as a bitmap."""
     if not as_list:
-        return [_head(_BITMAP, changes), bits.view(np.uint8)]
+        return [_head(BITMAP, changes), bits.view(np.uint8)]
     places = np.empty(changes, np.uint32)
     mirror_kernels()["listed"](bits, len(bits), places)
-    return [_head(_LISTED, changes), *_padded(places)]
+    return [_head(LISTED, changes), *_padded(places)]
 
 
 def whole_part(values: NDArray[Any]) -> list[Buffer]:
     """Return the part with consecutive values."""
-    return [_head(_ALL, len(values)), *_padded(values)]
+    return [_head(ALL, len(values)), *_padded(values)]
 
 
 def joined_parts(parts: Sequence[Buffer]) -> Buffer:
@@ -234,7 +225,7 @@ class Reader:
 
     def _head(self) -> tuple[int, int]:
         word = int(self._next(_WORD).view(np.uint64)[0])
-        return word % _FORMS, word // _FORMS
+        return word % FORMS, word // FORMS
 
     def _next(self, nbytes: int) -> Buffer:
         found = self.message[self.at : self.at + nbytes]
@@ -250,12 +241,12 @@ class Reader:
             size: bytes of a value.
         """
         form, count = self._head()
-        if form == _NOTHING:
+        if form == NOTHING:
             return np.zeros(0, np.uint32)
         bits_of, width = words_of(arrays[0], size)
         kernels, dtype = mirror_kernels(), f"u{bits_of // 8}"
         mirrors = [array.view(dtype).reshape(-1) for array in arrays]
-        if form == _ALL:
+        if form == ALL:
             found = self._next(size * count).view(dtype)
             for array in mirrors:
                 np.copyto(array, found)
@@ -275,27 +266,18 @@ class Reader:
     def flags(self, flags: NDArray[np.uint8]) -> None:
         """Set bit 0 in the flags of the mirrors that a part lists."""
         form, count = self._head()
-        if form == _BITMAP:
+        if form == BITMAP:
             bits = self._next(_WORD * -(-len(flags) // 64)).view(np.uint64)
             mirror_kernels()["set_flags"](bits, len(bits), flags)
-        elif form == _LISTED:
+        elif form == LISTED:
             mirror_kernels()["set_listed_flags"](self._next(4 * count).view(np.uint32), count, flags)
-
-    def front(self, mirrors: int) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
-        """Read a part that `front_part` made. Return the places of the frontier's vertices among `mirrors` mirrors, as
-        a list or as a bitmap; the other array is empty.
-        """
-        form, count = self._head()
-        bitmap = form == _BITMAP
-        return (np.zeros(0, np.uint32) if bitmap else self._places(form, count, mirrors),
-                self._next(_WORD * -(-mirrors // 64) if bitmap else 0).view(np.uint64))
 
     def _places(self, form: int, count: int, mirrors: int) -> NDArray[np.uint32]:
         """Return the places in a list or a bitmap, uint32[count]."""
-        if form == _LISTED:
+        if form == LISTED:
             return self._next(4 * count).view(np.uint32)
         found: NDArray[np.uint32] = np.zeros(count, np.uint32)
-        if form == _BITMAP:
+        if form == BITMAP:
             bits = self._next(_WORD * -(-mirrors // 64)).view(np.uint64)
             mirror_kernels()["listed"](bits, len(bits), found)
         return found

@@ -1,13 +1,13 @@
 """Loops with a uniform frontier (rule X2) on several ranks.
 
-Every rank finds a part of the next frontier, by push or by pull. Then the rank sends this part as bits to the ranks
-that mirror the vertices. All vertices of a frontier have the same value, so a message has the bits and a single value.
-A superstep has one exchange.
+Every rank finds a part of the next frontier, by push or by pull. Then the rank sends this part to the ranks that mirror
+the vertices. All vertices of a frontier have the same value. So a message has counts and, if the part is not empty, a
+single value of each field, and then the vertices as bits or as a list. A superstep has one exchange.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from vlang.options import Options
 from vlang.runtime.cluster.cluster_passes import ClusterPasses
 from vlang.runtime.cluster.local_graph import RECEIVERS
-from vlang.runtime.cluster.messages import Picks, Reader, front_part, joined_parts, whole_part
+from vlang.runtime.cluster.messages import Picks
 from vlang.runtime.cluster.transports.transport import Buffer
 from vlang.runtime.cpu.passes.freedoms import Freedoms
 from vlang.runtime.cpu.ways.cpu_way import Running, only_new
@@ -40,6 +40,7 @@ from vlang.runtime.storage.memory import empty
 __all__ = ["RankReach", "long_bits"]
 
 _SUMMED = [REACH_ACTIVE, REACH_EDGES, REACH_LOOKED, REACH_LEFT_OVER, REACH_LEFT_EDGES]  # counts in each message
+_HEAD = len(_SUMMED)
 
 
 class RankReach(Reach):
@@ -69,9 +70,18 @@ class _RankReachLoop(ReachLoop):
             "away", lambda: passes.graph.row_lengths(self._out.kind)[self._first : self._numbers.high])
         self._long: NDArray[np.uint64] = self._out.derived("long", lambda: long_bits(self._out.offsets))
         self._picks: list[Picks] = self._out.derived("picks", lambda: [Picks.of(one) for one in self._numbers.wanted])
-        self._one, self._head = np.zeros(1, np.int64), np.zeros(len(_SUMMED), np.int64)
-        self._where = f"frontier of {stage.name}"
+        self._one, self._where = np.zeros(1, np.int64), f"frontier of {stage.name}"
         self._fields = [passes.state.arrays[f"field:{name}"] for name in stage.written]
+        self._widths = [len(array) // max(1, self._numbers.n) for array in self._fields]
+        self._places = self._places_of_values()
+        places = [-(-picks.count // 64) for picks in self._picks]
+        self._messages = [empty(self._places[-1] + 1 + count, np.uint64) for count in places]
+        self._bits, self._head = np.empty(max(places), np.uint64), np.zeros(self._places[-1], np.uint64)
+
+    def _places_of_values(self) -> list[int]:
+        """Return, for the value of each field, its first word in a message; and the first word behind all values."""
+        sizes = [-(-width * array.itemsize // 8) for width, array in zip(self._widths, self._fields)]
+        return [_HEAD + sum(sizes[:i]) for i in range(len(sizes) + 1)]
 
     def _receivers(self, domain: str) -> str:
         return f"{RECEIVERS}{domain}"
@@ -95,7 +105,8 @@ class _RankReachLoop(ReachLoop):
         """Find the owned vertices that have values, and send these vertices to the ranks that mirror them."""
         self._free.took("Z")
         self._rank.refresh(self._stage, but={f"field:{name}" for name in self._stage.written})
-        self._launch("start", self._words, self._words, 0)
+        first, last = self._first // 64, -(-self._numbers.high // 64)
+        self._launch("start", last - first, last - first, first)
         front = self._room.bits[0]
         for bits in (front, self._room.bits[2]):  # other ranks look for the rest of the unreached vertices
             _clear_outside(bits, *self._rank.vertices)
@@ -105,69 +116,56 @@ class _RankReachLoop(ReachLoop):
         self._counts[REACH_ACTIVE] = len(places)
         if len(places):
             self._counts[REACH_ONE] = places[0]
-        self._reach(places, 0)
+        self._counts[REACH_CUT] = mirror_kernels()["cut_rows"](
+            places, len(places), self._out.offsets, self._room.longs)
         self._found()
-
-    def _reach(self, places: NDArray[np.uint32], first: int) -> None:
-        """Add the vertices `first` + i, for each place i, to the frontier."""
-        self._counts[REACH_CUT] = mirror_kernels()["reached"](
-            places, len(places), first, self._room.bits[0], self._out.offsets, self._room.longs,
-            int(self._counts[REACH_CUT]))
 
     def _counted(self) -> NDArray[np.int64]:
         """Send the owned vertices of the frontier to their mirrors; returns the counts, summed over all ranks."""
         transport, front, kernels = self._rank.transport, self._room.bits[0], paged_frontier_kernels()
         self._counts[REACH_EDGES] = kernels["edges_of"](front[self._first // 64 :], len(self._away), self._away)
-        head = self._head
-        head[: len(_SUMMED)] = self._counts[_SUMMED]
-        mine: list[Buffer] = [head.view(np.uint8)]
-        if self._counts[REACH_ACTIVE]:
-            one = int(self._counts[REACH_ONE])
-            mine += [whole for array in self._fields for whole in whole_part(self._value(array, one))]
-        buffers: list[Buffer] = [np.zeros(0, np.uint8)] * transport.size
-        for rank in range(transport.size):
+        active, head = self._counts.item(REACH_ACTIVE) > 0, self._head
+        head[:_HEAD] = self._counts[_SUMMED]
+        if active:
+            for inside, value in self._values(head, self._counts.item(REACH_ONE)):
+                inside[:] = value
+        buffers: list[Buffer] = [head[:_HEAD].view(np.uint8)] * transport.size
+        for rank, message in enumerate(self._messages if active else ()):
             if rank != transport.rank:
-                front_of = front_part(front, self._picks[rank]) if self._counts[REACH_ACTIVE] else []
-                buffers[rank] = joined_parts([*mine, *front_of])
-        totals = head.copy()
-        for rank, message in enumerate(transport.exchange(buffers, self._where)):
+                picks, begin = self._picks[rank], len(head)
+                message[:begin] = head
+                words = mirror_kernels()["front_message"](
+                    front[picks.first :], picks.bits, picks.before, len(picks.bits), picks.count, self._bits, message,
+                    begin)
+                buffers[rank] = message[: begin + words].view(np.uint8)
+        totals = head[:_HEAD].astype(np.int64)
+        for rank, buffer in enumerate(transport.exchange(buffers, self._where)):
             if rank != transport.rank:
-                totals += self._read(Reader(message, head.nbytes), rank)
+                message = buffer.view(np.uint64)
+                totals += message[:_HEAD].view(np.int64)
+                if len(message) > _HEAD:
+                    self._read(message, rank)
         found = np.zeros_like(self._counts)
         found[_SUMMED] = totals
         return found
 
-    def _read(self, reader: Reader, rank: int) -> NDArray[np.int64]:
-        """Add the mirrors that are named in the message of a rank to the frontier; returns the counts in the message.
-        """
-        counts: NDArray[np.int64] = reader.message[: self._head.nbytes].view(np.int64)
-        if not counts[0]:
-            return counts
-        values = [np.empty_like(self._value(array, 0)) for array in self._fields]
-        for value in values:
-            reader.whole(value)
-        first, last = self._numbers.mirrors_of(rank)
-        places, bits = reader.front(last - first)
-        if not len(places) and not len(bits):
-            return counts
-        one = self._one
-        if len(places):
-            one[0] = first + int(places[0])
-            self._reach(places, first)
-        else:
-            self._counts[REACH_CUT] = mirror_kernels()["united"](
-                bits, len(bits), first, self._room.bits[0], self._long, self._out.offsets, self._room.longs,
-                int(self._counts[REACH_CUT]), one)
-        if not self._counts[REACH_ACTIVE]:  # a mirror sends, and no value of another mirror is read
-            self._counts[REACH_ONE] = sender = int(one[0])
-            for array, value in zip(self._fields, values):
-                np.copyto(self._value(array, sender), value)
-        return counts
+    def _read(self, message: NDArray[np.uint64], rank: int) -> None:
+        """Add the mirrors that the message of a rank names to the frontier."""
+        (first, last), one = self._numbers.mirrors_of(rank), self._one
+        one[0] = -1
+        self._counts[REACH_CUT] = mirror_kernels()["front_read"](
+            message, len(self._head), first, last - first, self._room.bits[0], self._long, self._out.offsets,
+            self._room.longs, self._counts.item(REACH_CUT), one)
+        if not self._counts[REACH_ACTIVE] and one[0] >= 0:  # a mirror sends, and no value of another mirror is read
+            self._counts[REACH_ONE] = one[0]
+            for inside, value in self._values(message, one.item()):
+                value[:] = inside
 
-    def _value(self, array: NDArray[Any], v: int) -> NDArray[Any]:
-        """Return the entries of one vertex in an array. Returns a single zero if there are no vertices."""
-        width = len(array) // max(1, self._numbers.n)
-        return array[v * width : (v + 1) * width] if self._numbers.n else np.zeros(1, array.dtype)
+    def _values(self, message: NDArray[np.uint64], v: int) -> Iterator[tuple[Buffer, Buffer]]:
+        """Yield, for each field that the pass writes, the bytes of its value in a message and at a vertex."""
+        for array, width, first in zip(self._fields, self._widths, self._places):
+            value = array[v * width : (v + 1) * width].view(np.uint8)
+            yield message[first:].view(np.uint8)[: len(value)], value
 
     def close(self) -> None:
         """Note that this loop, and not an exchange, has written the mirrors of the fields."""

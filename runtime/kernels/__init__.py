@@ -144,12 +144,12 @@ _MIRRORS = {
     "flagged": "i64(u8*, u32*, i64, u64*)",
     "set_flags": "void(u64*, i64, u8*)",
     "set_listed_flags": "void(u32*, i64, u8*)",
-    "picked": "i64(u64*, u64*, u32*, i64, u64*)",
+    "front_message": "i64(u64*, u64*, u32*, i64, i64, u64*, u64*, i64)",
+    "front_read": "i64(u64*, i64, i64, i64, u64*, u64*, u64*, u64*, i64, i64*)",
     "apart": "i64(u32*, i64, u64*, u32*, i64, i64, u32, u64*, u32*)",
     "wait": "void(u32*, i64, i64, u64*)",
     "boundary": "i64(u32*, i64, i64, u32, u32, u32*, u32*, i64, i64, u64*, u8*)",
-    "reached": "i64(u32*, i64, i64, u64*, u64*, u64*, i64)",
-    "united": "i64(u64*, i64, i64, u64*, u64*, u64*, u64*, i64, i64*)",
+    "cut_rows": "i64(u32*, i64, u64*, u64*)",
 }
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from vlang.runtime.compile.intrinsics import inner, lowest
 from vlang.runtime.kernels.bits import DENSE, append, ones, squeezed
+from vlang.runtime.plan.layouts.message_forms import BITMAP, FORMS, LISTED, NOTHING
 from vlang.runtime.plan.layouts.reach_words import REACH_LONG
 
 
@@ -144,6 +145,7 @@ def set_listed_flags(listed, count, flags):
         flags[listed[k]] |= np.uint8(1)
 
 
+@inner
 def picked(front, wanted, before, words, bits):
     """Set the bits of the places whose vertex is in the bitmap `front`; returns the number of these places.
 
@@ -167,6 +169,39 @@ def picked(front, wanted, before, words, bits):
             there &= there - np.uint64(1)
             bits[k >> 6] |= np.uint64(1) << np.uint64(k & 63)
     return found
+
+
+def front_message(front, wanted, before, words, count, bits, message, at):
+    """Write which of `count` places have their vertex in the bitmap `front`, as a list or as a bitmap, whichever is
+    shorter, to `message` from word `at` on; returns the number of words.
+
+    `wanted`, `before` and `words` are as for `picked`. `bits` is memory for a bit for each place.
+    """
+    size = (count + 63) >> 6
+    for w in range(size):
+        bits[w] = np.uint64(0)
+    found = picked(front, wanted, before, words, bits)
+    listed_size = (found + 1) >> 1
+    if found == 0:
+        message[at] = np.uint64(NOTHING)
+        return np.int64(1)
+    if listed_size >= size:
+        message[at] = np.uint64(found * FORMS + BITMAP)
+        for w in range(size):
+            message[at + 1 + w] = bits[w]
+        return 1 + size
+    message[at] = np.uint64(found * FORMS + LISTED)
+    message[at + listed_size] = np.uint64(0)
+    k = np.int64(0)
+    for w in range(size):
+        there = bits[w]
+        while there != np.uint64(0):
+            place = np.uint64(64 * w + lowest(there))
+            there &= there - np.uint64(1)
+            half = at + 1 + (k >> 1)
+            message[half] = place if k & 1 == 0 else message[half] | (place << np.uint64(32))
+            k += 1
+    return 1 + listed_size
 
 
 @inner
@@ -214,16 +249,11 @@ def cut_row(v, offsets, longs, cut):
     return cut
 
 
-def reached(listed, count, first, front, offsets, longs, cut):
-    """Set the bits of the vertices `first` + i of listed places i in the bitmap `front`.
-
-    The edges of a long vertex are divided among entries of `longs`, from entry `cut` on (see REACH_LONGS); returns the
-    number of entries afterwards.
-    """
+def cut_rows(listed, count, offsets, longs):
+    """Divide the edges of the long vertices in a list among entries of `longs`; returns the number of entries."""
+    cut = np.int64(0)
     for k in range(count):
-        v = first + np.int64(listed[k])
-        front[v >> 6] |= np.uint64(1) << np.uint64(v & 63)
-        cut = cut_row(v, offsets, longs, cut)
+        cut = cut_row(np.int64(listed[k]), offsets, longs, cut)
     return cut
 
 
@@ -236,15 +266,27 @@ def cut_long(there, base, offsets, longs, cut):
     return cut
 
 
-def united(bits, words, first, front, long, offsets, longs, cut, one):
-    """Add the vertices `first` + i, for each bit i of a bitmap, to the frontier, which has none of them yet.
+def front_read(message, begin, first, count, front, long, offsets, longs, cut, one):
+    """Add the vertices `first` + i, for each place i below `count` in a part that `front_message` has written at word
+    `begin`, to the bitmap `front`, which has none of them yet.
 
     `long` is a bitmap of the vertices whose edges are divided among entries of `longs`, from entry `cut` on (see
-    `reached`). One of the vertices is stored in one[0]. Returns the number of entries of `longs` afterwards.
+    REACH_LONGS). One of the vertices is stored in one[0], if there are any. Returns the number of entries of `longs`
+    afterwards.
     """
+    form, places = np.int64(message[begin]) % FORMS, np.int64(message[begin]) // FORMS
+    if form == LISTED:
+        for k in range(places):
+            half = message[begin + 1 + (k >> 1)] >> np.uint64(32 * (k & 1))
+            v = first + np.int64(half & np.uint64(0xFFFFFFFF))
+            one[0] = v
+            front[v >> 6] |= np.uint64(1) << np.uint64(v & 63)
+            cut = cut_row(v, offsets, longs, cut)
+    if form != BITMAP:
+        return cut
     shift = np.uint64(first & 63)
-    for w in range(words):
-        word, at = bits[w], (first >> 6) + w
+    for w in range((count + 63) >> 6):
+        word, at = message[begin + 1 + w], (first >> 6) + w
         if word == np.uint64(0):
             continue
         one[0] = first + 64 * w + lowest(word)

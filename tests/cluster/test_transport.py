@@ -17,7 +17,6 @@ from vlang.runtime.cluster.messages import (
     Sent,
     bytes_of,
     flag_part,
-    front_part,
     joined_parts,
     value_part,
 )
@@ -158,17 +157,23 @@ def test_fronts(share: float) -> None:
         assert edges == int(degrees[flags == 1].sum(dtype=np.int64))
 
         first = 77  # the mirrors begin inside of a word
-        places, bits = Reader(joined_parts(front_part(front, Picks.of(wanted)))).front(len(wanted))
+        picks, begin = Picks.of(wanted), 3
+        message, memory = np.full(begin + 1 + -(-n // 64), 7, np.uint64), np.full(-(-n // 64), 7, np.uint64)
+        words = mirror_kernels()["front_message"](
+            front[picks.first :], picks.bits, picks.before, len(picks.bits), len(wanted), memory, message, begin)
+        assert 8 * words <= 8 + min(bytes_of(len(wanted), int(flags[wanted].sum()), 0)[:2])
         degree = np.where(rng.random(n + first) < 0.01, REACH_LONG + 5, 3)
         offsets = np.concatenate([[0], np.cumsum(degree)]).astype(np.uint64)
         here, longs, one = np.zeros(-(-(n + first) // 64), np.uint64), np.zeros(2 * n, np.uint64), np.full(1, -1)
-        if len(bits):
-            count = mirror_kernels()["united"](bits, len(bits), first, here, long_bits(offsets), offsets, longs, 0, one)
-        else:
-            count = mirror_kernels()["reached"](places, len(places), first, here, offsets, longs, 0)
+        count = mirror_kernels()["front_read"](
+            message[: begin + words].copy(), begin, first, len(wanted), here, long_bits(offsets), offsets, longs, 0,
+            one)
         chosen = first + np.flatnonzero(flags[wanted])
         found = np.flatnonzero(np.unpackbits(here.view(np.uint8), bitorder="little"))
         assert found.tolist() == chosen.tolist()
         assert sorted(longs[:count].tolist()) == sorted(
             (part << 32) | v for v in chosen[degree[chosen] > REACH_LONG].tolist() for part in range(2))
-        assert not len(bits) or one[0] in chosen
+        assert one[0] in chosen if len(chosen) else one[0] == -1
+        listed = wanted[flags[wanted] == 1]
+        cuts = mirror_kernels()["cut_rows"](listed, len(listed), offsets, longs)
+        assert cuts == 2 * int((degree[listed] > REACH_LONG).sum())

@@ -73,7 +73,10 @@ def prefetch_rows(offsets: Pointer[u64], targets: Pointer[u32], there: u64, base
 
 
 def start(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
-    """Find the frontier with which the loop begins."""
+    """Find the frontier with which the loop begins.
+
+    tasks[1]: the first word of the bitmaps; on ranks, words of lower mirrors are left out.
+    """
     env = bind(frame)
     offsets = pointer_u64(table, PAGE_OFFSETS)
     front = pointer_u64(table, REACH_FRONT)
@@ -86,7 +89,8 @@ def start(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], 
         task = fetch_add(counter, 0, 1)
         if task >= count:
             break
-        for w in range(task * tasks[0], min((task + 1) * tasks[0], (n + 63) >> 6)):
+        first = tasks[1] + task * tasks[0]
+        for w in range(first, min(first + tasks[0], (n + 63) >> 6)):
             some, word = i64(0), u64(0)
             for v in range(64 * w, min(64 * w + 64, n)):  # few vertices are reached, so this loop has no branch
                 some += i64(is_final(env, v))
