@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from queue import Empty, Queue
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -21,6 +21,7 @@ from vlang.runtime.cluster.mail import letter as letters_of
 from vlang.runtime.cluster.mail import mail_rank
 from vlang.runtime.cluster.mail.letter import Letter
 from vlang.runtime.cluster.mail.mail_rank import Mailbox, MailRank
+from vlang.runtime.cluster.transports import watch
 from vlang.runtime.cluster.transports.transport import Transport, joined, summed
 
 T = TypeVar("T")
@@ -62,9 +63,9 @@ def by_mail(work: Callable[[Transport], T], boxes: list[Mailbox] | None = None, 
     for thread in (postman, *threads):
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(120)
     over.set()
-    postman.join(20)
+    postman.join(120)
     return futures
 
 
@@ -128,15 +129,31 @@ def test_failures() -> None:
 
 
 def test_late_ranks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """The lowest rank that waits prints which ranks wait and which are missing. Old messages are dropped."""
-    monkeypatch.setattr(mail_rank, "PATIENCE", 0.2)
+    """The lowest rank that waits prints which ranks wait and which are missing. Old messages are dropped.
+
+    Rank 0 waits after the message of rank 1 has arrived, and rank 2 comes when rank 0 is about to print.
+    """
+    boxes, arrived, said, deliver = [Mailbox() for _ in MACHINES], threading.Event(), threading.Event(), Mailbox.deliver
+
+    def delivered(self: Mailbox, letter: Letter) -> None:
+        deliver(self, letter)
+        if self is boxes[0] and letter.place == "a sum":
+            arrived.set()
+
+    def absent(*words: Any) -> str:
+        said.set()
+        return watch.absent(*words)
 
     def work(transport: Transport) -> int:
         summed(transport, [1], "the start")
-        time.sleep(0.6 * (transport.rank == 2))
+        if transport.rank == 0:
+            assert arrived.wait(60)
+            monkeypatch.setattr(mail_rank, "PATIENCE", 0.2)
+        assert transport.rank != 2 or said.wait(60)
         return summed(transport, [1], "a sum")[0]
 
-    boxes = [Mailbox() for _ in MACHINES]
+    monkeypatch.setattr(Mailbox, "deliver", delivered)
+    monkeypatch.setattr(mail_rank, "absent", absent)
     boxes[0].deliver(Letter(1, 1, 1, 0, 1, "!an error of an attempt before", np.zeros(0, np.uint8)))
     assert [found.result() for found in by_mail(work, boxes, 2)] == [3] * 3
     (line,) = [line for line in capsys.readouterr().err.splitlines() if "missing" in line]
