@@ -108,10 +108,16 @@ def test_a_terminal_shows_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr("vlang.api.running.progress._AFTER", 0.0)
     monkeypatch.setenv("TERM", "xterm")
+
+    def drawn(text: str) -> None:
+        end = time.monotonic() + 60
+        while text not in screen.getvalue() and time.monotonic() < end:
+            time.sleep(0.01)
+
     with Progress() as progress, step("running", "[b]\x1b]0;evil\x07"):
-        time.sleep(0.15)
+        drawn("evil")
         progress.rounds(ran(1))
-        time.sleep(0.25)
+        drawn("round 1")
     shown = screen.getvalue()
     assert "round 1: 5 active, pull" in shown
     assert "running [b]\\x1b]0;evil\\x07" in shown, "a name can neither be markup nor control the terminal"

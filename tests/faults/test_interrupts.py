@@ -245,15 +245,16 @@ def test_what_must_complete_does(restarts: bool) -> None:
 
 
 def test_threads_end_before_an_interrupt_is_raised() -> None:
-    begun, ended, started = threading.Event(), [], []
+    begun, ended, started = threading.Event(), list[int](), list[int]()
 
     def work(number: int) -> None:
         started.append(number)
         if len(started) == 3:
             begun.set()
-        end = time.monotonic() + 0.2
-        while time.monotonic() < end:
-            time.sleep(0.01)
+        if threading.current_thread() is threading.main_thread():
+            time.sleep(60)  # until the interrupt
+        sender.join()
+        time.sleep(0.05)
         ended.append(number)
 
     sender = interrupt_when(begun)

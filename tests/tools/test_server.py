@@ -120,7 +120,7 @@ def test_a_conversation(client: Client) -> None:
     assert client.received("textDocument/publishDiagnostics")["diagnostics"] == []
     assert client.ask("shutdown", None) is None
     client.send("exit", None)
-    _, err = client.process.communicate(timeout=20)
+    _, err = client.process.communicate(timeout=120)
     assert (client.process.returncode, b"Traceback" in err) == (0, False)
 
 
