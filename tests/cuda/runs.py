@@ -161,7 +161,7 @@ def _compiled(name: str, flags: tuple[str, ...], several: bool = False) -> dict[
 @contextmanager
 def emulated(
     name: str = "", seed: int = 0, flags: tuple[str, ...] = ("-O0",), lanes: int = 512, unified: bool = True,
-    gpu: EmulatedGpu | None = None, several: bool = False,
+    gpu: EmulatedGpu | None = None, several: bool = False, architecture: str = "sm_80",
 ) -> Iterator[list[EmulatedDevice]]:
     """Return a context manager in which `device="emulated"` opens an EmulatedDevice. The value of the context manager
     is the list of opened devices.
@@ -175,6 +175,8 @@ def emulated(
         lanes: lanes per multiprocessor.
         unified: whether kernels can read host memory.
         gpu: the GPU whose memory outlives a run; None for a new GPU.
+        several: whether several devices exchange values.
+        architecture: the architecture of the devices.
     """
     libraries = _compiled(name, flags, several) if name else {}
     opened: list[EmulatedDevice] = []
@@ -182,7 +184,8 @@ def emulated(
 
     def open_one(_: int, memory: int | None) -> EmulatedDevice:
         device = EmulatedDevice(seed + len(opened), memory or 1 << 28, flags=flags, lanes=lanes, libraries=libraries,
-                                unified=unified, gpu=gpu, world=worlds.setdefault(get_ident(), []))
+                                unified=unified, gpu=gpu, world=worlds.setdefault(get_ident(), []),
+                                architecture=architecture)
         opened.append(device)
         return device
 
@@ -192,7 +195,7 @@ def emulated(
 
 def run(
     name: str, graph: str, seed: int = 0, flags: tuple[str, ...] = ("-O0",), ahead: bool = True, lanes: int = 512,
-    unified: bool = True, device: str = "emulated", **options: Any,
+    unified: bool = True, device: str = "emulated", architecture: str = "sm_80", **options: Any,
 ) -> Result:
     """Run a standard program on one of GRAPHS on emulated devices. Raises AssertionError if a device exceeds its
     budget.
@@ -206,9 +209,11 @@ def run(
         lanes: lanes per multiprocessor.
         unified: whether kernels can read host memory.
         device: the option `device`: "emulated", or "emulated:0,1" for two devices.
+        architecture: the architecture of the devices.
         options: options of the run.
     """
-    with emulated(name if ahead else "", seed, flags, lanes, unified, several="," in device) as opened:
+    with emulated(name if ahead else "", seed, flags, lanes, unified, several="," in device,
+                  architecture=architecture) as opened:
         result = engine_run(program(name), _given(name, graph), device=device, **{**_limits(name), **options})
     assert len(opened) == device.count(",") + 1
     assert all(one.most <= one.budget() for one in opened)

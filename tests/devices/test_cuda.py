@@ -18,6 +18,7 @@ import pytest
 from vlang.cli.commands.run import command as run_command
 from vlang.errors import DeviceError, OutOfMemory
 from vlang.runtime.gpu.device import gpus
+from vlang.runtime.gpu.device.at_once import QUEUEING
 from vlang.runtime.gpu.device.card import close_cards
 from vlang.runtime.gpu.device.cuda import RESERVE, CudaDevice
 from vlang.runtime.gpu.device.gpus import open_early
@@ -26,6 +27,8 @@ from vlang.runtime.storage.ledger import budget
 from vlang.runtime.storage.pagelock import process_locks
 
 GIB = 1 << 30
+WAITING = ("malloc", "free", "hostRegister", "hostUnregister", "make module", "destroy module")
+"""Calls that may wait for kernels: no thread makes one while another queues kernels that wait for each other."""
 
 
 class CudaError(RuntimeError):
@@ -39,6 +42,7 @@ class Cuda(ModuleType):
 
     Attributes:
         fail: the status that every later call returns.
+        unguarded: the calls in WAITING by threads that did not hold the lock.
     """
 
     CUDARuntimeError = CUDADriverError = CudaError
@@ -55,9 +59,13 @@ class Cuda(ModuleType):
         self.launched: list[tuple[Any, ...]] = []
         self.peers = True
         self.locked: dict[int, int] = {}
+        self.unguarded: list[str] = []
 
     def _called(self, name: str, *args: Any) -> None:
         self.calls.append((name, args))
+        lock: Any = QUEUEING
+        if name in WAITING and not lock._is_owned():
+            self.unguarded.append(name)
         if self.fail:
             raise CudaError(self.fail)
 
@@ -223,6 +231,7 @@ def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cuda]:
     made.fail = 0
     close_cards()
     process_locks.cache_clear()
+    assert made.unguarded == []
 
 
 def opened(number: int = 0, gpu_memory: int | None = None) -> CudaDevice:

@@ -1,8 +1,10 @@
 """Launches on several GPUs whose kernels wait for each other.
 
-Such kernels must all be queued before the host waits for one of the GPUs. Allocating and freeing device memory may wait
-for all kernels, so both are kept out between the launches: of other threads by a lock, and of the garbage collector,
-which frees the memory of unused graphs, by switching it off. An interrupt between two launches is raised after them.
+Such kernels must all be queued before the host waits for one of the GPUs. Some calls of the driver may wait for all
+kernels, or keep other threads from queueing one for seconds: allocating and freeing device memory, locking and
+unlocking host memory, loading and unloading machine code. So these calls are kept out between the launches: those of
+other threads by a lock, and those of the garbage collector, which frees the memory of unused graphs, by switching it
+off. An interrupt between two launches is raised after them.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from vlang.runtime.threads.interrupts import Interrupts
 __all__ = ["QUEUEING", "RUNNING", "queued_at_once"]
 
 QUEUEING = RLock()
-"""Held while device memory is allocated or freed, and while kernels that wait for each other are queued."""
+"""Held during calls of the driver that may wait for kernels, and while kernels that wait for each other are queued."""
 
 RUNNING = Lock()
 """Held from the launch of kernels that wait for each other until they have ended. Otherwise GPU 0 could begin the

@@ -54,7 +54,8 @@ class Lane:
         """Unload the modules that were used least recently, if there are many."""
         while len(self.modules) > _MOST_MODULES:
             _, (module, _) = self.modules.popitem(last=False)
-            self._driver.moduleUnload(module)
+            with QUEUEING:
+                self._driver.moduleUnload(module)
 
     def close(self, errors: tuple[type[Exception], ...]) -> None:
         """Free the resources of the lane.
@@ -65,7 +66,7 @@ class Lane:
         acts += [(self._runtime.streamDestroy, (stream,)) for stream in self.streams]
         acts += [(self._driver.moduleUnload, (module,)) for module, _ in self.modules.values()]
         for act, args in acts:
-            with suppress(*errors):
+            with suppress(*errors), QUEUEING:
                 act(*args)
         self.streams, self.modules = [], OrderedDict()
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from vlang.errors import DeviceError
 from vlang.runtime.compile.nvrtc import Compiler, CupyCompiler, compile_cubin
 from vlang.runtime.gpu.device.arena import Arena, Block, budget_help
+from vlang.runtime.gpu.device.at_once import QUEUEING
 from vlang.runtime.gpu.device.card import card_of
 from vlang.runtime.gpu.device.cuda_objects import CudaEvent, CudaKernel, CudaStream, Guard, HostLocks, Owner, handle_of
 from vlang.runtime.gpu.device.device import Buffer, Event, Kernel, Stream
@@ -315,7 +316,7 @@ class CudaDevice:
         if self._compiler is None:
             self._compiler = CupyCompiler()
         cubin = compile_cubin(text, entries, self.info.architecture, self._compiler)
-        with self._guard:
+        with self._guard, QUEUEING:
             module = self._driver.moduleLoadData(cubin)
             kernels = {name: CudaKernel(name, self._driver.moduleGetFunction(module, name)) for name in entries}
         if self._own_modules:
@@ -383,7 +384,7 @@ class CudaDevice:
             lost = True
         self._locks.close()
         for module in self._modules:
-            with suppress(*kinds):
+            with suppress(*kinds), QUEUEING:
                 self._driver.moduleUnload(module)
         self._lane.streams += [stream.handle for stream in self._streams]
         with suppress(*kinds):

@@ -11,6 +11,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from vlang.runtime.gpu.device.at_once import QUEUEING
 from vlang.runtime.gpu.device.device import Stream
 from vlang.runtime.gpu.device.faults import fault
 from vlang.runtime.storage.pagelock import address_of, process_locks
@@ -100,7 +101,7 @@ class HostLocks:
 
     def register(self, array: NDArray[Any]) -> int:
         """Page-lock an array; returns its address for kernels, or 0 if the system refuses the page lock."""
-        with self._guard:
+        with self._guard, QUEUEING:
             address = process_locks().register(array)
         if address:
             self._arrays.append(array)
@@ -112,13 +113,13 @@ class HostLocks:
             if address_of(known) == address_of(array) and known.nbytes == array.nbytes:
                 del self._arrays[at]
                 drain()
-                with self._guard:
+                with self._guard, QUEUEING:
                     process_locks().unregister(array)
                 return
 
     def keep(self, array: NDArray[Any]) -> Callable[[], None]:
         """Let the page lock of a registered array outlive the run; returns the function that ends the lock."""
-        with self._guard:
+        with self._guard, QUEUEING:
             process_locks().register(array)
         return partial(_unlock, array, self._guard.kinds)
 
@@ -131,7 +132,7 @@ class HostLocks:
 
 def _unlock(array: NDArray[Any], errors: tuple[type[Exception], ...]) -> None:
     """Drop one reference to the page lock of an array, and ignore the given errors."""
-    with suppress(*errors):
+    with suppress(*errors), QUEUEING:
         process_locks().unregister(array)
 
 
@@ -143,7 +144,7 @@ class Owner:
         self._release = runtime.free
 
     def __del__(self) -> None:
-        with suppress(Exception):  # the device may be lost, or the process may be exiting
+        with suppress(Exception), QUEUEING:  # the device may be lost, or the process may be exiting
             self._release(self.pointer)
 
 

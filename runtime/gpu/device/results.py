@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.runtime.gpu.device.at_once import QUEUEING
 from vlang.runtime.storage.memory import Block, Memory
 from vlang.runtime.storage.pagelock import process_locks
 
@@ -34,13 +35,15 @@ class _LockedBlock(Block):
         super().__init__(size)
         self._process = os.getpid()
         locks = process_locks()
-        self._locks = locks if locks.lock_results(self.address, size) else None
+        with QUEUEING:
+            self._locks = locks if locks.lock_results(self.address, size) else None
 
     def __del__(self) -> None:
         locks = getattr(self, "_locks", None)
         with suppress(Exception):  # the device may be lost, or the process may be exiting
             if locks is not None and self._process == os.getpid():
-                locks.unlock_results(self.address)
+                with QUEUEING:
+                    locks.unlock_results(self.address)
 
 
 _pool = Memory(make=_LockedBlock)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.runtime.gpu.device.at_once import QUEUEING
 from vlang.runtime.storage.ledger import ledger
 from vlang.runtime.storage.memory import empty
 from vlang.runtime.storage.pagelock import address_of, process_locks
@@ -68,13 +69,15 @@ class Staging:
         for event in self._events:
             self._runtime.eventDestroy(event)
         for buffer in self._buffers:
-            process_locks().unregister(buffer)
+            with QUEUEING:
+                process_locks().unregister(buffer)
         self._buffers, self._events, self._pool = [], [], None
 
     def _make(self) -> None:
         for _ in range(_BUFFERS):
             buffer: NDArray[np.uint8] = empty(_size(ledger.limit), np.uint8)  # counted in a budget
-            process_locks().register(buffer)
+            with QUEUEING:
+                process_locks().register(buffer)
             self._buffers.append(buffer)
             self._events.append(self._runtime.eventCreateWithFlags(_NO_TIMING))
         threads = min(_THREADS, available_threads())

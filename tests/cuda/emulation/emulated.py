@@ -162,6 +162,7 @@ class EmulatedDevice:
         libraries: kernels compiled in advance, by their text.
         gpu: the GPU whose memory outlives this object; None for a new GPU.
         world: the streams of all devices of a run, whose work is done in any order; None for a single device.
+        architecture: the architecture; from sm_90 on, blocks may be launched as clusters.
 
     Attributes:
         launches: the number of launches, by kernel name.
@@ -174,13 +175,13 @@ class EmulatedDevice:
         self, seed: int = 0, memory: int = 1 << 30, order: str | None = None, flags: Sequence[str] = (),
         unified: bool = True, multiprocessors: int = 2, shared: int = 96 << 10, lanes: int = 512,
         libraries: Mapping[str, Library] | None = None, gpu: EmulatedGpu | None = None,
-        world: list[EmulatedStream] | None = None,
+        world: list[EmulatedStream] | None = None, architecture: str = "sm_80",
     ) -> None:
         self._gpu, self._alone = gpu or EmulatedGpu(), gpu is None
         self.shelf, self.cache = self._gpu.shelf, cast("int | None", None)
         self.uploaded = self.locked = self._borrowed = 0
         identity = f"emulated {id(self)}"
-        self.info = DeviceInfo("emulated", "sm_80", multiprocessors, shared, memory, unified, identity)
+        self.info = DeviceInfo("emulated", architecture, multiprocessors, shared, memory, unified, identity)
         self.launches: dict[str, int] = {}
         self.most = 0
         self._random = Random(seed)
@@ -199,6 +200,7 @@ class EmulatedDevice:
     # ------------------------------------------------------------------------ memory
     def allocate(self, nbytes: int, what: str) -> Buffer:
         """Allocate uninitialised memory, aligned to 256 bytes. Raises OutOfMemory."""
+        self._check_launches(f"allocating {what}")
         if self.allocated() + nbytes > self.info.memory:
             raise OutOfMemory(f"{what} needs {nbytes} bytes of GPU memory, and {self.info.memory - self.allocated()} "
                               f"of the {self.info.memory} that may be used are free")
@@ -330,12 +332,14 @@ class EmulatedDevice:
     def register(self, array: NDArray[Any]) -> int:
         """Page-lock a host array in place. Return the address for kernels, or 0 if kernels cannot read the array."""
         assert array.flags.c_contiguous
+        self._check_launches("page-locking")
         self.locked += not self._is_registered(array)
         self._registered[array.ctypes.data, array.nbytes] = array
         return int(array.ctypes.data) if self.info.unified else 0
 
     def unregister(self, array: NDArray[Any]) -> None:
         """Undo `register`, after the work of all streams."""
+        self._check_launches("unlocking")
         if self._registered.pop((array.ctypes.data, array.nbytes), None) is not None:
             self.drain()
 
@@ -421,6 +425,14 @@ class EmulatedDevice:
         assert stream in self._streams
         return stream
 
+    def _check_launches(self, doing: str) -> None:
+        """Check that each launch on several devices is queued on all of them, before the host does what may wait for
+        kernels: on a GPU, the kernel that is queued already would wait for the others in vain.
+        """
+        joint = [one.joint for stream in self._world for one in stream.queue if one.joint is not None]
+        assert not joint or len(joint) % joint[0].devices == 0 or any(one.done for one in joint), \
+            f"{doing} between launches that wait for each other"
+
     def _check(self) -> None:
         if self._failed is not None:
             raise DeviceError(self._failed)
@@ -442,6 +454,7 @@ class EmulatedDevice:
 
     def _step(self) -> None:
         """Run one operation of a random stream whose next operation is ready."""
+        self._check_launches("waiting")
         ready = [stream for stream in self._world if stream.queue and stream.queue[0].ready()]
         if not ready:
             raise DeviceError("streams wait for events that cannot come")
@@ -452,6 +465,7 @@ class EmulatedDevice:
     # ----------------------------------------------------------------------- kernels
     def load(self, text: str, entries: Mapping[str, str]) -> Mapping[str, Kernel]:
         """Return the kernels of a CUDA C text, by name. Raises InternalError if g++ reports a warning or an error."""
+        self._check_launches("loading kernels")
         library = self._libraries.get(text)
         if library is None or not entries.keys() <= library.programs.keys():
             library = compile_text(text, entries, self._flags)

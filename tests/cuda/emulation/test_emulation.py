@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -356,8 +357,8 @@ MEETING = f"""{HEAD} meeting(volatile u32* mine, volatile u32* theirs, u32* foun
 
 @pytest.mark.parametrize("seed", range(4))
 def test_kernels_of_two_devices_wait_for_each_other(seed: int) -> None:
-    """The kernels begin when both streams have reached them, and each has its own arguments and block numbers. A kernel
-    whose other half was never queued does not begin.
+    """The kernels begin when both streams have reached them, and each has its own arguments and block numbers. While
+    only one of them is queued, nothing may be done that may wait for kernels.
     """
     world: list[EmulatedStream] = []
     devices = [EmulatedDevice(seed + k, world=world) for k in range(2)]
@@ -372,5 +373,7 @@ def test_kernels_of_two_devices_wait_for_each_other(seed: int) -> None:
         device.launch(kernels[k], 2, 32, args, cooperative=True, devices=2)
     assert [get(device, found[k], "u4").tolist() for k, device in enumerate(devices)] == [[27], [26]]
     devices[0].launch(kernels[0], 2, 32, (flags[0].pointer, flags[1].pointer, found[0].pointer), 0, None, True, 2)
-    with pytest.raises(DeviceError, match="streams wait"):
-        devices[0].synchronize()
+    for act in (devices[0].synchronize, partial(devices[1].allocate, 256, "more"),
+                partial(devices[1].register, np.zeros(9)), partial(devices[1].load, TYPES, {})):
+        with pytest.raises(AssertionError, match="between launches that wait for each other"):
+            act()

@@ -17,7 +17,7 @@ from hypothesis import seed as seeded
 
 from tests.cpu.compare import assert_as_interpreted, engine_run, interpreted, same_bits
 from tests.cuda.emulation.emulated import needs_compiler
-from tests.cuda.runs import GRAPHS, assert_right, emulated, given, least_memory, run
+from tests.cuda.runs import GRAPHS, assert_right, emulated, given, least_memory, program, run
 from tests.reference.cases import STDLIB, Case
 from tests.reference.generators.programs import Generated, programs
 from tests.sample import EXHAUSTIVE, sampled
@@ -101,6 +101,17 @@ def test_long_rows(name: str, options: Way) -> None:
 def test_wide_frontiers(name: str, mode: str) -> None:
     """Results are right if the frontier has more vertices than a warp can stage."""
     _check(name, "wide", {"mode": mode}, 2)
+
+
+@pytest.mark.parametrize("name", ["bfs", "components"])
+def test_a_cluster_continues_a_search(name: str) -> None:
+    """Where blocks may be clusters, one of them runs the last supersteps over few vertices."""
+    some = given(name, "wide")
+    assert some is not None
+    with emulated(name, seed=3, architecture="sm_90") as opened:
+        result = engine_run(program(name), some, device="emulated", mode="push")
+    assert_right(name, "wide", result)
+    assert opened[0].launches["traverse_few_s1"] == 1
 
 
 @pytest.mark.parametrize("name", sampled(
