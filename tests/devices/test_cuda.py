@@ -42,6 +42,7 @@ class Cuda(ModuleType):
 
     Attributes:
         fail: the status that every later call returns.
+        full: the devices without memory for a context.
         unguarded: the calls in WAITING by threads that did not hold the lock.
     """
 
@@ -60,6 +61,7 @@ class Cuda(ModuleType):
         self.peers = True
         self.locked: dict[int, int] = {}
         self.unguarded: list[str] = []
+        self.full: set[int] = set()
 
     def _called(self, name: str, *args: Any) -> None:
         self.calls.append((name, args))
@@ -87,6 +89,8 @@ class Cuda(ModuleType):
 
     def setDevice(self, device: int) -> None:
         self._called("setDevice", device)
+        if device in self.full:
+            raise CudaError(2)
         self.device = device
 
     def memGetInfo(self) -> tuple[int, int]:
@@ -285,6 +289,22 @@ def test_two_devices_in_one_thread(cuda: Cuda, peers: bool) -> None:
     second.close()
     first.close()
     assert cuda.device == 0
+    cuda.device = 1  # chosen by the caller, whose device is the current one again after a run
+    for numbers in ((0,), (0, 1), (1, 0)):
+        for device in reversed([opened(number) for number in numbers]):
+            device.close()
+        assert cuda.device == 1
+
+
+def test_a_gpu_beside_one_without_memory(cuda: Cuda) -> None:
+    """Making GPU 0 current again creates its context, which other programs may have left no memory for."""
+    cuda.full = {0}
+    for _ in range(2):
+        device = opened(1)
+        device.allocate(100, "values")
+        device.close()
+    with pytest.raises(DeviceError, match="GPU 0"):
+        opened(0)
 
 
 def test_memory_of_earlier_runs_stays_as_far_as_the_budget_has_room(cuda: Cuda) -> None:

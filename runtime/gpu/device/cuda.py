@@ -70,11 +70,11 @@ class CudaDevice:
         self._open = True
         self.shelf = card.shelf
         self.cache: int | None = None
+        self._before = runtime.getDevice()  # before the guard selects this GPU
         with self._guard:
             if ledger.limit is not None:
                 self._staging.close()  # new buffers are counted in the budget
             self.info = card.described()
-            self._before = runtime.getDevice()
             if self._before != index:
                 runtime.setDevice(index)
             self._main = self.stream()
@@ -395,6 +395,5 @@ class CudaDevice:
                 self._card.put_lane(self._lane)
             self._card.shrink(self._free // 2 if self.cache is None else self.cache)
         with suppress(*kinds):
-            if self._before != self._index:
-                self._runtime.setDevice(self._before)
+            self._runtime.setDevice(self._before)
         self._streams, self._modules, self._marked = [], [], (-1, [])

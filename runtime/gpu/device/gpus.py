@@ -170,7 +170,8 @@ def _memory(runtime: Any, index: int) -> tuple[int, int]:
                 runtime.setDevice(index)
                 free, total = runtime.memGetInfo()
             finally:
-                runtime.setDevice(before)
+                with suppress(runtime.CUDARuntimeError):  # its context, which CUDA now creates, may find no memory
+                    runtime.setDevice(before)
     except runtime.CUDARuntimeError as error:
         raise _refused(error, index) from None
     return int(free), int(total)
