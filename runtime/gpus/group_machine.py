@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
+from itertools import chain
 from typing import Any
 
 from numpy.typing import NDArray
 
 from vlang.runtime.engine.machine import Loop, Start, Stats, Values
 from vlang.runtime.engine.nesting import MaskedSweep
+from vlang.runtime.gpu.topology.slotted_arrivals import layout_notes
 from vlang.runtime.gpus.exchange import Exchange, Updates
 from vlang.runtime.gpus.group_loop import GroupLoop
 from vlang.runtime.gpus.group_push import GroupPush
@@ -53,10 +55,21 @@ class GroupMachine:
         self.mirrors = Mirrors(frozenset(parts[0].mirrored), exchange)
 
     def notes(self) -> tuple[str, ...]:
-        """Return sentences about the exchange between the GPUs so far."""
+        """Return sentences about the exchange between the GPUs so far, and about options and ways that the run does not
+        follow.
+        """
         pushed = f"; {self.activated:,} values of active vertices were sent" if self.activated else ""
-        return (*self.alone(), f"exchange {self._exchange.name}: {self._exchange.note()}{pushed}; "
+        return (*self.alone(), *self._short(), f"exchange {self._exchange.name}: {self._exchange.note()}{pushed}; "
                 f"{self.traffic.nbytes:,} bytes were copied between GPUs")
+
+    def _short(self) -> Iterator[str]:
+        """Yield sentences about loops that do not push because memory is short, and about an unused form of pages."""
+        for loop in self.plan.loops:
+            if any(part.would_push(loop) for part in self._parts) and not self._push(loop):
+                yield (f"GPU memory is short: the loop in line {loop.line} runs by full passes, because not every GPU "
+                       "has room for its frontier and for the edges by sender")
+        options = self._parts[0].options
+        yield from layout_notes(options, chain.from_iterable(part.passes.topologies.values() for part in self._parts))
 
     def alone(self) -> tuple[str, ...]:
         """Return a sentence which says that several GPUs ignore the option `dispatch`; () without this option."""
@@ -134,10 +147,13 @@ class GroupMachine:
 
     def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
         """Begin a loop over frontiers if every GPU can push; otherwise begin a loop of full passes."""
-        if all(part.pushes(spec) for part in self._parts):
+        if self._push(spec):
             loop = PeerPush if self._parts[0].at_once else GroupPush
             return loop(self, self._parts, spec.stages[0])
         return GroupLoop(self, self._parts, spec, start)
+
+    def _push(self, spec: LoopSpec) -> bool:
+        return all(part.pushes(spec) for part in self._parts)
 
     def begin_sweep(self, spec: SweepSpec) -> MaskedSweep:
         """Begin a sweep. The passes of the sweep are full passes with a mask."""

@@ -85,6 +85,10 @@ class PartMachine(GpuMachine):
                                                     self.passes.topologies[kind].resident
                                                     for kind in way.directions(loop))
 
+    def would_push(self, loop: LoopSpec) -> bool:
+        """Return whether the GPU could push along the edges of a loop, if there were memory."""
+        return isinstance(next(candidates(self.known_ways, loop, self.graph, self.options)), PartPushWay)
+
     @property
     def span(self) -> tuple[int, int]:
         """The local numbers of the owned vertices: the first number, and the last number plus 1."""

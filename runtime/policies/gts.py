@@ -27,6 +27,7 @@ GTS = Policy(
         "all pages sent to all GPUs under strategy S (4.2): each gets only those with edges to its own vertices",
     ),
     besides=("edges stay on the GPU, as adjacency lists, if all of them fit",
+             "a page without bytes numbers the vertices before the first one with edges",
              "pages of a page file are parts of adjacency lists, as they are in the file",
              "early exit of searches where all edges are on the GPU"),
     models=True,

@@ -20,6 +20,7 @@ DEGREES = {
     "no edges": [0, 0, 0],
     "no vertices": [],
     "one": [1],
+    "mirrors first": [0] * 700 + [2, 1, 0, 5],
 }
 
 
@@ -45,13 +46,14 @@ def test_pages_hold_the_edges(name: str) -> None:
         assert np.array_equal(np.concatenate(read), targets)
         places = pages.places()
         assert np.array_equal(pages.rvt[places, 0] <= np.arange(n), np.ones(n, bool))
-        assert (np.arange(n) - pages.rvt[places, 0] < pages.numbers[places]).all()
+        assert (np.arange(n) - pages.rvt[places, 0] < np.append(pages.numbers, pages.heads)[places]).all()
+        assert pages.begins[-1] <= 18 * (n - pages.heads) + 6 * len(targets) + 16 * len(starts) + 18 * (len(starts) - 2)
         _check_large(pages, ends, edges)
 
 
 def _check_large(pages: SlottedPages, offsets: NDArray[np.int64], edges: int) -> None:
     """Check that only vertices with large pages are in several pages, and that no other edges are in these pages."""
-    for page, (start, ranged) in enumerate(pages.rvt.tolist()):
+    for page, (start, ranged) in enumerate(pages.rvt[: len(pages.firsts)].tolist()):
         begin, end = pages.starts[page : page + 2].tolist()
         if ranged == SMALL:
             assert end == begin or (offsets[start] >= begin)

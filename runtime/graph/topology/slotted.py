@@ -9,7 +9,9 @@ is the number of the neighbour.
 A *small page* has complete records. A vertex with more edges than a page may hold has *large pages*, each of which has
 a part of its list as its only record with edges. The record id of the vertex names the first of them, and LP_RANGE is
 the number of large pages of the vertex after each one. Vertices without edges at the end of a page have no slot there,
-and their record ids continue the slot numbers.
+and their record ids continue the slot numbers. Vertices before the first one with edges (on one of several GPUs the
+mirrors of vertices that earlier GPUs own) have neither record nor slot: RVT has one more entry, of a page without
+bytes, in which they have their numbers.
 """
 
 from __future__ import annotations
@@ -85,8 +87,10 @@ class SlottedPages:
         slots: int64[P], the number of slots of each page: one for each vertex up to the last one with edges.
         numbers: int64[P], the number of slot numbers of each page: one for each vertex up to the next page. Vertices
             without edges at the end have a number, but neither slot nor record.
+        heads: the number of vertices before the first one with edges.
         begins: int64[P + 1], the first byte of each page in the bytes of all pages, and the end.
-        rvt: uint32[P, 2], START_VID and LP_RANGE of each page; LP_RANGE is 2^32 - 1 for a small page.
+        rvt: uint32[P, 2], START_VID and LP_RANGE of each page; LP_RANGE is 2^32 - 1 for a small page. If there are
+            `heads`, uint32[P + 1, 2].
     """
 
     ids: RecordIds
@@ -94,6 +98,7 @@ class SlottedPages:
     firsts: Int64s
     slots: Int64s
     numbers: Int64s
+    heads: int
     begins: Int64s
     rvt: NDArray[np.uint32]
 
@@ -109,10 +114,12 @@ class SlottedPages:
         ends = offsets.view(np.int64)
         n, pages = len(ends) - 1, len(starts) - 1
         firsts = first_vertices(ends, starts[:-1])
+        heads = int(np.searchsorted(ends, 0, side="right")) - 1 if ends[-1] else 0
+        firsts[:1] = heads
         lasts = np.searchsorted(ends, starts[1:] - 1, side="right")  # the end of the vertices with edges in a page
         slots = np.where(np.diff(starts) > 0, lasts - firsts, 0)
         numbers = np.maximum(slots, np.diff(np.append(firsts, n)))
-        ids = asked or _least(numbers)
+        ids = asked or _least(numbers, heads)
         sizes = (_SLOT + _SIZE) * slots + ids.width * np.diff(starts)
         begins = np.zeros(pages + 1, np.int64)
         np.cumsum(-(-sizes // _ALIGNED) * _ALIGNED, out=begins[1:])
@@ -121,15 +128,17 @@ class SlottedPages:
             after = np.searchsorted(starts, ends[firsts + 1]) - np.arange(pages) - 1
             large = (ends[firsts] < starts[:-1]) | (after > 0)
             rvt[large, 1] = np.maximum(after, 0)[large]
-        return SlottedPages(ids, starts, firsts, slots, numbers, begins, rvt)
+        rvt = np.append(rvt, np.array([[0, _SMALL]], np.uint32), axis=0) if heads else rvt
+        return SlottedPages(ids, starts, firsts, slots, numbers, heads, begins, rvt)
 
     def check(self) -> None:
         """Raise BindError if the record ids cannot address all pages and slots."""
-        ids, least = self.ids, _least(self.numbers)
+        ids, least = self.ids, _least(self.numbers, self.heads)
         if ids.p < least.p or ids.q < least.q:
-            raise BindError(f"layout='slotted-{ids.p}-{ids.q}': {len(self.slots):,} pages of at most "
-                            f"{int(self.numbers.max()):,} slots need record ids of {least.p} and {least.q} bytes or "
-                            f"more; ask for 'slotted-{max(ids.p, least.p)}-{max(ids.q, least.q)}', or for 'slotted'")
+            most = max(int(self.numbers.max()), self.heads)
+            raise BindError(f"layout='slotted-{ids.p}-{ids.q}': {len(self.rvt):,} pages of at most {most:,} slots need "
+                            f"record ids of {least.p} and {least.q} bytes or more; ask for "
+                            f"'slotted-{max(ids.p, least.p)}-{max(ids.q, least.q)}', or for 'slotted'")
 
     @property
     def largest(self) -> int:
@@ -143,8 +152,8 @@ class SlottedPages:
         new = np.diff(np.append(self.firsts[first], int(self.firsts[-1] + self.numbers[-1])))
         found = np.repeat(last, new).astype(np.uint32)
         if len(found):
-            found[self.firsts[first]] = first
-        return found
+            found[self.firsts[first] - self.heads] = first
+        return np.append(np.full(self.heads, len(self.firsts), np.uint32), found)
 
     def written(self, offsets: NDArray[np.uint64], targets: NDArray[np.uint32], threads: int) -> NDArray[np.uint8]:
         """Return the bytes of all pages, uint8[begins[P]].
@@ -156,10 +165,11 @@ class SlottedPages:
         """
         data = np.zeros(int(self.begins[-1]), np.uint8)
         places, lay = self.places(), kernels("slotted")["lay_slotted"]
+        firsts = np.append(self.firsts, 0)
 
         def write(page: int) -> None:
             low, high = self.begins[page : page + 2].tolist()
-            lay(offsets, targets, places, self.firsts, int(self.firsts[page]), int(self.slots[page]),
+            lay(offsets, targets, places, firsts, int(self.firsts[page]), int(self.slots[page]),
                 int(self.starts[page]), int(self.starts[page + 1]), self.ids.p, self.ids.q, data[low:high], high - low)
 
         on_threads(threads, write, range(len(self.firsts)) if len(places) else ())
@@ -179,9 +189,14 @@ class SlottedPages:
         return out
 
 
-def _least(numbers: Int64s) -> RecordIds:
-    """Return the record ids with the fewest bytes; `numbers` is the number of slot numbers of each page, int64[P]."""
-    return RecordIds(_bytes(len(numbers)), _bytes(int(numbers.max(initial=1))))
+def _least(numbers: Int64s, heads: int) -> RecordIds:
+    """Return the record ids with the fewest bytes.
+
+    Args:
+        numbers: the number of slot numbers of each page, int64[P].
+        heads: the number of vertices before the first one with edges.
+    """
+    return RecordIds(_bytes(len(numbers) + (heads > 0)), _bytes(max(heads, int(numbers.max(initial=1)))))
 
 
 def _bytes(count: int) -> int:

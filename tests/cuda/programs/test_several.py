@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.cpu.compare import engine_run, same_bits
+from tests.cpu.compare import assert_as_interpreted, engine_run, interpreted, same_bits
 from tests.cuda.emulation.emulated import EmulatedDevice, needs_compiler
-from tests.cuda.runs import APPROXIMATE, assert_right, emulated, given, least_memory, program, run
-from tests.reference.cases import STDLIB
+from tests.cuda.runs import APPROXIMATE, ROUNDS, assert_right, emulated, given, least_memory, program, run
+from tests.reference.cases import STDLIB, case
+from tests.reference.graph import RefGraph
 from tests.sample import EXHAUSTIVE, sampled
-from vlang import BindError, DeviceError, Graph, Result, load
+from vlang import BindError, DeviceError, Graph, OutOfMemory, Result, load
 from vlang.api.running.on_gpus import refuse_early
 from vlang.options import Options
 from vlang.runtime.gpu.device.choose import stand_in
@@ -229,9 +230,10 @@ def test_mode_and_memory_decide_on_frontiers() -> None:
     pushed = run("sssp", "wide", **asked, mode="push")
     assert {row.mode for row in pushed.history} == {"push"}
     least = least_memory("sssp", "wide", **asked, page_size=2048)
-    for some in (run("sssp", "wide", **asked, mode="pull"),
-                 run("sssp", "wide", **asked, page_size=2048, gpu_memory=least)):
+    for short, some in ((False, run("sssp", "wide", **asked, mode="pull")),
+                        (True, run("sssp", "wide", **asked, page_size=2048, gpu_memory=least))):
         assert {row.mode for row in some.history} == {"pull"}
+        assert some.notes[0].startswith("GPU memory is short: the loop in line 14 runs by full passes") == short
         assert same_bits(np.asarray(some["dist"]), np.asarray(pushed["dist"]))
 
 
@@ -261,6 +263,39 @@ def test_streamed() -> None:
     asked: dict[str, Any] = {"deterministic": True, "max_rounds": 3, "mode": "pull", "page_size": 2048}
     least = least_memory("pagerank", "wide", device=TWO, **asked)
     assert_same(run("pagerank", "wide", **asked), run("pagerank", "wide", device=TWO, gpu_memory=least, **asked))
+
+
+@pytest.mark.parametrize("name", sampled(STDLIB, ["sssp"]))
+def test_slotted_pages(name: str) -> None:
+    """Each GPU has slotted pages of its own rows, whose neighbours are also mirrors, in about the least memory. With
+    VLANG_EXHAUSTIVE, every program.
+    """
+    n, seed = 2 * 4096 + 64, STDLIB.index(name)  # the second GPU has few pads
+    dst = np.repeat(np.arange(n), 3)
+    src = np.random.default_rng(9).integers(0, n, len(dst))
+    some = case(name, RefGraph(n, src, dst, {"weight": ((src + dst) % 9 + 1).astype(np.float32)}, True))
+    assert some is not None
+    asked: dict[str, Any] = {"max_rounds": ROUNDS} if name in APPROXIMATE else {}
+    outcome, memory = interpreted(program(name), some, **asked), 1 << 17
+    layout = ("slotted", "slotted-2-2")[seed % 2]
+    asked |= {"page_size": 2048, "mode": "pull", "streams": 1 + seed % 2, "layout": layout}
+    result: Result | None = None
+    while result is None:
+        with emulated(name, seed, several=True) as opened:
+            try:
+                result = engine_run(program(name), some, device=TWO, gpu_memory=memory, **asked)
+            except OutOfMemory as error:
+                memory = max(memory + 4096, error.least)
+            except BindError as error:
+                pytest.skip(str(error))
+    assert_as_interpreted(program(name), some, result, outcome, same_rounds=False)
+    assert any("decode_slotted_kernel" in device.launches for device in opened)
+    assert not any(note.startswith("layout=") for note in result.notes)
+
+
+def test_resident_edges_are_adjacency_lists() -> None:
+    notes = run("sssp", "dense", device=TWO, layout="slotted").notes
+    assert notes[0] == "layout=slotted: not followed, as all edges fit into GPU memory"
 
 
 @pytest.mark.parametrize(("name", "text"), [
