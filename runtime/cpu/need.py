@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import field
 from itertools import pairwise
+from typing import Protocol
 
 from vlang.records import dataclass
-from vlang.runtime.cpu.ways.cpu_way import CpuWay
 from vlang.runtime.engine.state import DTYPES, in_order
 from vlang.runtime.graph.edges.columns import converts
 from vlang.runtime.graph.edges.shape import Shape
@@ -22,7 +22,7 @@ from vlang.runtime.plan.plan import Contract, LoopSpec, Plan, StageSpec, SweepSp
 from vlang.runtime.storage.available import in_bytes
 from vlang.runtime.threads.workers import GRAIN
 
-__all__ = ["Need", "need_of", "windowed_need"]
+__all__ = ["Need", "Taken", "need_of", "windowed_need"]
 
 _ID = 4  # bytes of a neighbour's number
 _SUMMED = 48  # temporary bytes per entry for the sums of an edge column between two vertices
@@ -33,7 +33,20 @@ _CHECKED = 1 << 20  # bytes of the parts of arrays over vertices that are checke
 _TAKEN = 12  # bytes per vertex of a part that is permuted into the order of the ids
 _SWEPT = 36  # bytes per vertex for the levels of a sweep, while they are sorted
 
-WayFor = Callable[[LoopSpec], CpuWay]
+class Taken(Protocol):
+    """What a loop takes of host memory in an execution way (`CpuWay`)."""
+
+    def optional(self, loop: LoopSpec, shape: Shape) -> int:
+        """The bytes that only make the loop faster."""
+
+    def directions(self, loop: LoopSpec) -> Iterable[str]:
+        """The adjacency directions that the loop reads."""
+
+    def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
+        """The bytes that the loop allocates."""
+
+
+WayFor = Callable[[LoopSpec], Taken]
 
 
 @dataclass(frozen=True)
@@ -96,7 +109,9 @@ class _Account:
         return most
 
 
-def need_of(plan: Plan, shape: Shape, threads: int, way_for: WayFor, saved: bool = False) -> Need:
+def need_of(
+    plan: Plan, shape: Shape, threads: int, way_for: WayFor, saved: bool = False, beside: int | None = None
+) -> Need:
     """Estimate the memory of a run.
 
     Args:
@@ -105,6 +120,8 @@ def need_of(plan: Plan, shape: Shape, threads: int, way_for: WayFor, saved: bool
         threads: the number of worker threads.
         way_for: returns the execution way that runs a loop.
         saved: whether the run writes checkpoints, which require a copy of the state.
+        beside: for a run on a GPU, which has the state, the bytes of host memory besides graph and results; None for a
+            run on the CPU.
     """
     account = _Account()
     account.hold("ids", shape.ids)
@@ -124,8 +141,9 @@ def need_of(plan: Plan, shape: Shape, threads: int, way_for: WayFor, saved: bool
     if "near:opposite" in plan.slots:
         building.read("in", {OPPOSITE: "u32"})
     built = account.phase()
-    state = _state(plan, shape)
+    state = _state(plan, shape) if beside is None else 0
     account.hold("state", 2 * state if saved else state)
+    account.hold("beside", beside or 0)
     apart = {stage.name for loop in plan.loops for stage in loop.stages} | _proved(plan)
     for stage in plan.stages:
         if stage.side is not None and stage.name not in apart:

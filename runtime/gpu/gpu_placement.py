@@ -28,7 +28,7 @@ from vlang.runtime.storage.ledger import ledger
 from vlang.runtime.storage.memory import PAGE
 from vlang.runtime.storage.reading.ring import LEAST_BUFFERS
 
-__all__ = ["place_on_gpu"]
+__all__ = ["place_on_gpu", "read_kinds"]
 
 _PLENTY = 1 << 62  # bytes: the budget if the system does not report free memory
 _SPARE = 64 << 10  # bytes of the small arrays of a run
@@ -54,7 +54,7 @@ def place_on_gpu(plan: Plan, graph: Graph, options: Options, pushed: Sequence[st
     assert stored is not None
     limit = min((limit for limit in (options.memory, ledger.limit) if limit is not None), default=None)
     limit = limit or default_budget() or _PLENTY
-    n, kinds = graph.n, _kinds(plan, graph, options)
+    n, kinds = graph.n, read_kinds(plan, graph, options)
     saved = _saved(plan, n) if options.checkpoint is not None else 0
     sizes = [0, *(stored.nbytes(kind, page) for kind in kinds for page in range(stored.cuts(kind).count))]
     largest, held = max(sizes), graph.shape()
@@ -82,7 +82,7 @@ def place_on_gpu(plan: Plan, graph: Graph, options: Options, pushed: Sequence[st
         graph.order_to_file()
     free, full, pushes = _free(limit, graph), False, False
     if free < least and options.mode == "auto":
-        pulled = _kinds(plan, graph, replace(options, mode="pull"))
+        pulled = read_kinds(plan, graph, replace(options, mode="pull"))
         full = set(pulled) < set(kinds)
         pushes = set(pushed) < set(kinds) and needs(pushed)[1] <= free
         state, least = needs(pushed if pushes else pulled) if full or pushes else (state, least)
@@ -103,7 +103,7 @@ def place_on_gpu(plan: Plan, graph: Graph, options: Options, pushed: Sequence[st
                      full=full, pushes=pushes)
 
 
-def _kinds(plan: Plan, graph: Graph, options: Options) -> list[str]:
+def read_kinds(plan: Plan, graph: Graph, options: Options) -> list[str]:
     """Return the stored adjacency directions that a plan may read."""
     kinds = {stage.side for stage in plan.stages if stage.side is not None}
     for loop in plan.loops:

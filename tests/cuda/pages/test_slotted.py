@@ -10,10 +10,12 @@ import pytest
 from benchmarks.gpu.slotted import slotted_times
 from tests.cuda.emulation.emulated import EmulatedDevice, needs_compiler
 from tests.cuda.pages.streamed import Visits, adjacency_of, hub_graph, streamed
-from tests.cuda.runs import assert_right, least_memory, run
+from tests.cuda.runs import assert_right, least_memory, program, run
 from tests.reference.cases import STDLIB
 from tests.sample import sampled
-from vlang import BindError
+from vlang import BindError, Graph
+from vlang.options import Options
+from vlang.runtime.gpu.gpu_need import need_on_gpu
 from vlang.runtime.gpu.topology.footprint import Slotted
 from vlang.runtime.graph.topology.slotted import RecordIds
 
@@ -77,6 +79,21 @@ def test_what_slotted_pages_cannot_do() -> None:
     for options, message in cases:
         with pytest.raises(BindError, match=message):
             run("pagerank", "sparse", **options)
+
+
+def test_host_memory_of_slotted_pages_and_of_both_directions() -> None:
+    """The need of a run on a GPU counts the directions that its ways read, and slotted pages where edges do not fit."""
+    ends = np.random.default_rng(2).integers(0, 1000, (2, 50_000))
+    graph, bfs = Graph.from_edges(*ends, n=1000), program("bfs")
+    plans = [bfs.plan(frozenset(), frozenset(), target=target) for target in ("numba", "cuda")]
+
+    def running(**options: Any) -> int:
+        return need_on_gpu(plans[0], plans[1], graph.shape(), Options(**options), graph, 1 << 20).running
+
+    one, two = running(mode="pull"), running(mode="push")
+    assert two - one >= 4 * graph.m
+    assert running(mode="push", layout="slotted", gpu_memory=100_000) - two == 2 * 2 * graph.m
+    assert running(mode="push", layout="slotted", gpu_memory=1 << 20) == two == running(mode="push", gpu_memory=100_000)
 
 
 def test_resident_edges_are_adjacency_lists() -> None:

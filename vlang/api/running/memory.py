@@ -148,7 +148,13 @@ def _within(
         yield ()
         return
     shape = graph.shape()
-    text = check_need(need_on(plan, shape, options, graph), limit, plan.name, graph.name)
+    if limit is not None and options.device not in ("cpu", "auto"):
+        from vlang.runtime.gpu.gpu_need import need_on_gpu  # start-up
+
+        need = need_on_gpu(plan, plan_for("cuda"), shape, options, graph, limit)
+    else:
+        need = need_on(plan, shape, options, graph)
+    text = check_need(need, limit, plan.name, graph.name)
     if limit is None and not text:
         _remember(graph, plan, options)
     with budget(limit, shape.held):
