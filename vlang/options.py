@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from vlang.runtime.engine.trace import Round
 
 __all__ = [
-    "ALL_GPUS", "EVERYDAY", "OPTIONS", "RENAMED", "RESEARCH", "Option", "Options", "device_names", "parse_seconds",
-    "parse_size",
+    "ALL_GPUS", "EVERYDAY", "MOST_BYTES", "OPTIONS", "RENAMED", "RESEARCH", "Option", "Options", "device_names",
+    "parse_seconds", "parse_size",
 ]
 
 ALL_GPUS = "gpus"
@@ -264,6 +264,9 @@ EVERYDAY: Mapping[str, Option] = {name: option for name, option in OPTIONS.items
 RESEARCH: Mapping[str, Option] = {name: option for name, option in OPTIONS.items() if option.research}
 
 _SECONDS = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+MOST_BYTES = 1 << 62
+"""A size is smaller than this number of bytes, so that sums of two sizes fit into a signed integer of 64 bits."""
+
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -272,10 +275,12 @@ def parse_size(text: str) -> int:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
     if not match:
         raise ValueError(f"`{text}` is not a size; write for example 65536, 64K, 32M or 8G")
-    value = int(float(match[1]) * _UNITS[match[2].upper()])
+    value = float(match[1]) * _UNITS[match[2].upper()]
     if value < 1:
         raise ValueError("a size is at least one byte")
-    return value
+    if value >= MOST_BYTES:
+        raise ValueError("a size is less than 4 EiB; write for example 65536, 64K, 32M or 8G")
+    return int(value)
 
 
 def parse_seconds(text: str) -> float:

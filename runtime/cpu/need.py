@@ -32,6 +32,7 @@ _SHOWN = 16  # bytes per vertex: its id, and its place in the order in which res
 _CHECKED = 1 << 20  # bytes of the parts of arrays over vertices that are checked or written at a time
 _TAKEN = 12  # bytes per vertex of a part that is permuted into the order of the ids
 _SWEPT = 36  # bytes per vertex for the levels of a sweep, while they are sorted
+_LISTED = 5  # bytes per vertex for the levels of the last sweep over a field, besides a copy of the field
 
 class Taken(Protocol):
     """What a loop takes of host memory in an execution way (`CpuWay`)."""
@@ -148,10 +149,11 @@ def need_of(
     for stage in plan.stages:
         if stage.side is not None and stage.name not in apart:
             building.read(stage.side, _columns([stage]))
-    for _ in {stage.pointer for stage in plan.stages if stage.pointer}:
-        pointed, passing = bytes_of_pointers(shape.n)
-        account.passing(pointed + passing)
-        account.hold("pointers", pointed)
+    pointers = {stage.pointer for stage in plan.stages if stage.pointer}
+    pointed, rebuilding = bytes_of_pointers(shape.n)
+    account.hold("pointers", len(pointers) * pointed)
+    sweeps = {step.field for step in every_step(plan.steps) if isinstance(step, SweepSpec)}
+    account.hold("levels", shape.n * sum(_LISTED + _bytes(spec.dtype) for spec in plan.fields if spec.name in sweeps))
     optional = 0
     for loop in plan.loops:
         way = way_for(loop)
@@ -160,7 +162,9 @@ def need_of(
             building.build(kind, _columns(loop.stages))
             building.read(kind, _columns(loop.stages))
         account.passing(way.memory(loop, shape, threads))
-    if any(isinstance(step, SweepSpec) for step in every_step(plan.steps)):
+    if pointers:  # each superstep may rebuild the lists of a field; the old lists are freed first
+        account.passing(rebuilding)
+    if sweeps:
         account.passing(_SWEPT * shape.n)
     account.hold("kept", shape.n * _kept(plan))
     outputs, ordering = _outputs(plan, shape)
@@ -263,11 +267,13 @@ class _Building:
     shape: Shape
     account: _Account
     _there: set[str] = field(default_factory=set)
+    _stored: set[tuple[str, str]] = field(default_factory=set)
     _read: set[tuple[str, str]] = field(default_factory=set)
 
     def keep(self, kind: str) -> None:
         """Account for an adjacency that exists before the run."""
         self._there.add(kind)
+        self._stored |= {(kind, name) for name in self.shape.columns if name not in self.shape.ruled}
         self.account.hold("adjacency", self._rows(kind))
         self.account.hold("columns", self.shape.entries(kind) * self.shape.width)
 
@@ -314,10 +320,22 @@ class _Building:
                 continue
             self._read.add((kind, name))
             stored = self.shape.columns[name]
-            if name in self.shape.ruled:
-                self.account.hold("columns", self.shape.entries(kind) * stored.itemsize)
+            self._store(kind, name)
             if converts(stored, DTYPES[dtype]):
                 self.account.hold("columns", self.shape.entries(kind) * DTYPES[dtype].itemsize)
+
+    def _store(self, kind: str, name: str) -> None:
+        """Account for the values of a column in the order of an adjacency that was built without this column."""
+        if (kind, name) in self._stored:
+            return
+        self._stored.add((kind, name))
+        size = self.shape.entries(kind) * self.shape.columns[name].itemsize
+        if name not in self.shape.ruled and kind == "both":
+            self._store("in", name)
+            self._store("out", name)
+        elif name not in self.shape.ruled:  # the entries are transposed again, with the column
+            self.account.passing(size + self._rows(kind) + self._in_flight(True))
+        self.account.hold("columns", size)
 
     def _sort(self, kind: str, columns: Collection[str]) -> None:
         """Account for the counting sort of the listed edges with all columns, or of an adjacency with `columns`."""
@@ -325,11 +343,15 @@ class _Building:
         kept = [c for c in shape.columns if c not in shape.ruled and (c in columns or not self._there)]
         account.hold("adjacency", self._rows(kind))
         account.hold("columns", m * sum(shape.columns[name].itemsize for name in kept))
-        in_flight = bytes_in_flight(shape.n, m, bool(kept))
-        if shape.ordered:  # rows are in order of degree, so that the first bucket may have most entries
-            in_flight += m * (_ID + (_OFFSET if kept else 0))
-        account.passing(in_flight)
+        self._stored |= {(kind, name) for name in kept}
+        account.passing(self._in_flight(bool(kept)))
         account.held["edges"] = 0
+
+    def _in_flight(self, columns: bool) -> int:
+        """The temporary bytes of a counting sort of all edges, without or with columns."""
+        shape = self.shape
+        more = shape.m * (_ID + (_OFFSET if columns else 0))  # in order of degree, the first bucket may have most rows
+        return bytes_in_flight(shape.n, shape.m, columns) + (more if shape.ordered else 0)
 
     def neighbours(self) -> None:
         """Account for the lists of distinct neighbours, which are at most as long as the rows of both directions."""

@@ -124,7 +124,7 @@ def place(plan: Plan, graph: Graph, options: Options, beside: int = 0) -> Placem
     threads = options.threads or available_threads()
     streamed, reading = _need(plan, here, options), max(page_sizes(stored, ("in",)))
     whole = _need(plan, replace(here, streamed=False, built=frozenset({"in"}), reading=reading), options).peak
-    whole += _scratch(plan, _bounded_rows(stored), threads, here.n) + beside
+    whole += _scratch(plan, _bounded_rows(stored), threads, here.n) + _SPARE + beside
     if _fits(whole, limit, graph):
         return Placement(False, 0, 0, limit, whole, f"edges in memory: {in_bytes(whole)} are needed")
     if merging > _free(limit, here):

@@ -318,6 +318,7 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ({"every": 3}, "every says how often a checkpoint is written; give checkpoint=FOLDER as well"),
     ({"checkpoint": 3}, "checkpoint is the path of a folder, not 3"),
     ({"checkpoint": ""}, "checkpoint is the path of a folder"),
+    ({"checkpoint": "s3://b/x"}, "checkpoint is the path of a folder on this machine, and s3://b/x is a URL"),
     ({"checkpoint": "x", "every": "soon"}, "every: `soon` is not a time; write for example 30s, 500ms, 5m or 2h"),
     ({"checkpoint": "x", "every": -1}, "every is a number of seconds or a time"),
     ({"on_interrupt": "return"}, "on_interrupt is one of 'stop', 'write'"),

@@ -11,7 +11,8 @@ import pytest
 from tests.sample import sampled
 from vlang import Graph, load
 from vlang.errors import BindError, OutOfMemory
-from vlang.options import parse_size
+from vlang.options import Options, parse_size
+from vlang.runtime.cpu.placement import place
 from vlang.runtime.storage.ledger import budget
 
 SIMPLE = {"self_loops": "drop", "parallel": "drop"}
@@ -47,6 +48,28 @@ def test_the_named_memory_suffices(
     if parse_size(named[1]) > 1 << 22:
         with pytest.raises(OutOfMemory):  # half of it does not
             program(Graph.open(path), memory=parse_size(named[1]) // 2, **options)
+
+
+LISTED: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("degree", "rmat:12", {}),  # a column in the order of out-edges, and of both directions, is transposed
+    ("bfs", "uniform:14,4", {"source": 1}),  # tables with the supersteps of one call
+    ("betweenness", "rmat:14", {"sources": [1, 2, 3]}),  # the levels of the last sweep, during the next search
+    ("boruvka", "rmat:14", {}),  # the lists of pointers are built again after columns were converted
+)
+
+
+@pytest.mark.parametrize(("name", "spec", "options"), sampled(LISTED, LISTED[:3]))
+def test_edges_fit_into_the_least_memory_for_them(
+    name: str, spec: str, options: dict[str, Any], tmp_path: Path
+) -> None:
+    """A run succeeds in the smallest budget in which it reads its edges into memory."""
+    path, program = tmp_path / "g.vg", load(name)
+    reading = {"directed": False, **SIMPLE} if name == "boruvka" else {}
+    Graph.read(spec, weights="1..9", **reading).save(path)
+    graph = Graph.open(path)
+    needed = place(program.plan(frozenset(graph.columns) & {edge.name for edge in program.edges}), graph,
+                   Options(memory=1 << 40, threads=2)).needed
+    assert program(graph, memory=needed, threads=2, **options).placement.startswith("edges in memory")
 
 
 def test_the_memory_named_for_common_neighbours_suffices(tmp_path: Path) -> None:

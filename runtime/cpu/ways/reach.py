@@ -31,6 +31,7 @@ from vlang.runtime.plan.layouts.reach_words import (
     REACH_ACTIVE,
     REACH_AHEAD,
     REACH_COMING,
+    REACH_CONTROL,
     REACH_CREW,
     REACH_CUT,
     REACH_DESKS,
@@ -47,6 +48,7 @@ from vlang.runtime.plan.layouts.reach_words import (
     REACH_ROUNDS,
     REACH_SENDER,
     REACH_SUPERSTEPS,
+    REACH_WORDS,
 )
 from vlang.runtime.plan.plan import LoopSpec, StageSpec
 from vlang.types import OPPOSITE
@@ -77,14 +79,15 @@ class Reach(CpuWay):
         return (*super().directions(loop), *pushed_directions(loop))
 
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
-        """The bytes of bitmaps. If the edges are in memory, the result includes queues and, with several workers, one
-        byte per vertex.
+        """The bytes of bitmaps. If the edges are in memory, the result includes queues, tables and, with several
+        workers, one byte per vertex.
         """
         if shape.streamed:
             return (5 + threads) * shape.n // 8
         crew, narrow = min(threads, REACH_CREW), min(_NARROW + shape.n // 512, shape.n + 2 * shape.m + 1)
         bitmaps = (3 + threads) * shape.n // 8 + 16 * (shape.m // REACH_LONG)
-        return bitmaps + crew * (8 * narrow + 32 * (narrow + REACH_AHEAD)) + (shape.n if crew > 1 else 0)
+        tables = 8 * (2 * ROWS + REACH_CONTROL + REACH_WORDS)
+        return bitmaps + tables + crew * (8 * narrow + 32 * (narrow + REACH_AHEAD)) + (shape.n if crew > 1 else 0)
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Loop | None:
         """Begin the loop; returns None if vertices must run without new input, or if the checkpoint has no frontier.

@@ -235,7 +235,7 @@ def bytes_in_flight(n: int, entries: int, columns: bool) -> int:
         columns: whether there are columns, so that input positions must be stored.
     """
     if entries <= SMALL:
-        return 3 * 8 * entries
+        return 5 * 8 * entries  # positions, their order, and owners (_by_numpy)
     entry = _layout(n, entries).keys.itemsize + (8 if columns else 0)
     return entry * min(entries, max(ENTRIES_IN_FLIGHT, entries * BYTES_IN_FLIGHT // entry))
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from vlang.errors import BindError
 from vlang.ir.switches import OPTIMISATIONS
-from vlang.options import Option, parse_seconds, parse_size
+from vlang.options import MOST_BYTES, Option, parse_seconds, parse_size
 from vlang.runtime.cluster.job.ray_address import is_ray, ray_address
 
 __all__ = ["READERS", "option_choices"]
@@ -105,7 +105,7 @@ def _size(option: Option, value: Any) -> int:
             return parse_size(value)
         except ValueError as error:
             raise BindError(f"{option.name}: {error}") from None
-    if not _is_whole(value) or value < 1:
+    if not _is_whole(value) or not 1 <= value < MOST_BYTES:
         raise BindError(f"{option.name} is a number of bytes or a size such as \"8G\", not {value!r}")
     return int(value)
 
@@ -129,9 +129,11 @@ def _cluster(option: Option, value: Any) -> int | str:
 
 def _path(option: Option, value: Any) -> str:
     path = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
+    what = "folder" if option.kind == "path" else "file"
     if not isinstance(path, str) or not path or "\0" in path or not _is_text(path):
-        what = "folder" if option.kind == "path" else "file"
         raise BindError(f"{option.name} is the path of a {what}, not {value!r}")
+    if "://" in path:
+        raise BindError(f"{option.name} is the path of a {what} on this machine, and {path} is a URL")
     return path
 
 
