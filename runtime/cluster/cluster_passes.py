@@ -105,8 +105,8 @@ class ClusterPasses(Passes):
         self.local, self.numbers = self.graph, self.graph.numbers
         low, high = self.vertices = self.numbers.low, self.numbers.high
         self.bound = self.numbers.ranges.n  # values are numbers of the whole graph, rows have local numbers
-        self._by_vertex = within(vertex_tasks(high, 4 * BLOCK), low, high)
-        self._by_block = vertex_tasks(high, BLOCK)[low // BLOCK :]
+        self.by_vertex = within(vertex_tasks(high, 4 * BLOCK), low, high)
+        self.by_block = vertex_tasks(high, BLOCK)[low // BLOCK :]
         self.ahead = Ahead(self.state, low, high)
         self.exchange = Exchange(self.numbers, self.transport, self.state)
         self.pointed: RankPointed = RankPointed(self.local, self.state, self.cpu.threads, self.transport)
@@ -280,7 +280,7 @@ class ClusterPasses(Passes):
         self._renewed(sends)
         if self.numbers.ranges.padded(self.transport.rank) != (0, 0):
             for fold in folds:
-                self._launch(fold.kernel, self._by_block[:1], 1, BLOCK)
+                self._launch(fold.kernel, self.by_block[:1], 1, BLOCK)
         return unread
 
     def _read_by(self, folds: Sequence[Fold]) -> list[str]:

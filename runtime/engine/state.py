@@ -161,6 +161,11 @@ class State:
         arrays[slot], arrays[other] = arrays[other], arrays[slot]
         frame[a], frame[b] = frame[b], frame[a]
 
+    def exchanged(self, pairs: Sequence[tuple[str, str]]) -> None:
+        """Swap the arrays of pairs of slots whose addresses a kernel has exchanged in the frame."""
+        for slot, other in pairs:
+            self.arrays[slot], self.arrays[other] = self.arrays[other], self.arrays[slot]
+
     def set_scalar(self, name: str, value: bool | int | float | NDArray[Any]) -> None:
         """Store a graph-level value in its slot, converted to the slot's type.
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vlang.runtime.compile.objects import Kernels, load_kernels
 
-__all__ = ["FIRST_NEEDED", "crew_kernels", "frontier_kernels", "level_kernels", "mirror_kernels",
+__all__ = ["FIRST_NEEDED", "brief_kernels", "crew_kernels", "frontier_kernels", "level_kernels", "mirror_kernels",
            "paged_frontier_kernels", "play_kernels", "queue_kernels", "search_kernels", "thin_kernels",
            "together_kernels"]
 
@@ -97,6 +97,13 @@ def thin_kernels() -> Kernels:
     """The kernel that runs thin supersteps of notify-pull."""
     text = (Path(__file__).parent / "thin.py").read_text(encoding="utf-8")
     return load_kernels(text, {"thin": "void(u64*, i64*)", "queued_flags": "i64(u64*, i64, u32*)"})
+
+
+@cache
+def brief_kernels() -> Kernels:
+    """The kernel that runs brief supersteps, which are full passes over small graphs."""
+    text = (Path(__file__).parent / "brief.py").read_text(encoding="utf-8")
+    return load_kernels(text, {"brief": "void(u64*)"})
 
 
 @cache

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from vlang.runtime.compile.objects import address_of
 from vlang.runtime.cpu.passes.blocking import has_room
 from vlang.runtime.engine.state import State
+from vlang.runtime.plan.layouts.brief_words import BRIEF_AHEAD, BRIEF_PUT, BRIEF_REFILL
 from vlang.runtime.plan.layouts.pass_words import FOLLOW_FRAME, FOLLOW_LEFT, FOLLOW_VERTICES
 from vlang.runtime.plan.plan import BLOCK, SLOT_FUSED, SLOT_LISTED, StageSpec
 
-__all__ = ["Ahead"]
+__all__ = ["Ahead", "sent_ahead"]
 
 
 class Ahead:
@@ -26,11 +27,14 @@ class Ahead:
         state: the state of the run.
         low: the first vertex over which passes run.
         high: the last vertex over which passes run, plus 1; None for all vertices.
+
+    Attributes:
+        ready: the names of these kernels.
     """
 
     def __init__(self, state: State, low: int = 0, high: int | None = None) -> None:
         self._state = state
-        self._ready: Collection[str] = ()
+        self.ready: Collection[str] = ()
         self._moves: dict[tuple[str, bool], NDArray[np.intp]] = {}
         self._low, self._high = low, state.n if high is None else high
 
@@ -64,11 +68,11 @@ class Ahead:
         return address_of(self._control)
 
     def __contains__(self, kernel: str) -> bool:
-        return kernel in self._ready
+        return kernel in self.ready
 
     def clear(self) -> None:
         """Mark the results of all kernels as outdated, because a pass without fused work has changed the state."""
-        self._ready = ()
+        self.ready = ()
         self._state.words[SLOT_FUSED] = 0
 
     def inside(self, stage: StageSpec, later: int) -> bool:
@@ -94,26 +98,40 @@ class Ahead:
         """
         self.clear()
         assert stage.fused is not None
-        state = self._state
-        moves = self._moves.get((stage.name, inside))
-        if moves is None:
-            if inside and any(not len(state.arrays[later]) for later in stage.fused.own):
-                state.allocate("later", f"later:message.{stage.name}.", state.n)
-            moves = self._moves[stage.name, inside] = self._moves_of(stage, inside)
-        state.frame.take(moves, out=self.frame, mode="clip")
+        self._state.frame.take(self._moves_of(stage, inside), out=self.frame, mode="clip")
         self.frame.data[SLOT_LISTED] = 0
         if inside:
             self._left[:] = self._count
-            state.words[SLOT_FUSED] = self._control_at
+            self._state.words[SLOT_FUSED] = self._control_at
+
+    def operations(self, stage: StageSpec, inside: bool) -> list[tuple[int, ...]]:
+        """What `aim` does, as operations of a script (brief_words.py), except that results are not cleared; arguments
+        as for `aim`.
+        """
+        moves = self._moves_of(stage, inside)
+        found: list[tuple[int, ...]] = [(BRIEF_AHEAD, address_of(self.frame), address_of(moves), len(moves))]
+        if inside:
+            found.append((BRIEF_REFILL, address_of(self._left), address_of(self._count), len(self._count)))
+            found.append((BRIEF_PUT, SLOT_FUSED, self._control_at))
+        return found
 
     def _moves_of(self, stage: StageSpec, inside: bool) -> NDArray[np.intp]:
+        """See `_moved`. If the pass does its fused work itself, its messages get a second buffer."""
+        assert stage.fused is not None
+        moves = self._moves.get((stage.name, inside))
+        if moves is None:
+            if inside and any(not len(self._state.arrays[later]) for later in stage.fused.own):
+                self._state.allocate("later", f"later:message.{stage.name}.", self._state.n)
+            moves = self._moves[stage.name, inside] = self._moved(stage, inside)
+        return moves
+
+    def _moved(self, stage: StageSpec, inside: bool) -> NDArray[np.intp]:
         """For each word of the frame after a pass, the index of the word in the frame before the pass. The two differ
         because a pass swaps buffers. Arguments as for `aim`.
         """
         assert stage.fused is not None
         slots = self._state.plan.slots
-        pairs = [(f"field:{name}", f"next:{name}") for name in stage.swaps]
-        pairs += [(_first(later), later) for later in stage.fused.own if inside]
+        pairs = [*((f"field:{name}", f"next:{name}") for name in stage.swaps), *sent_ahead(stage, inside)]
         moves = np.arange(len(self._state.frame), dtype=np.intp)
         for one, other in pairs:
             moves[slots[one]], moves[slots[other]] = slots[other], slots[one]
@@ -124,12 +142,17 @@ class Ahead:
         assert stage.fused is not None
         self._state.words[SLOT_FUSED] = 0
         windows, arrays = self._state.windows, self._state.arrays
-        for later in stage.fused.own if inside else ():
+        for first, later in sent_ahead(stage, inside):
             if windows is None:
-                self._state.exchange(_first(later), later)
+                self._state.exchange(first, later)
             else:  # the messages that a pass reads must be in memory; the new ones are in a file
-                windows.put(arrays[_first(later)], arrays[later])
-        self._ready = stage.fused.kernels
+                windows.put(arrays[first], arrays[later])
+        self.ready = stage.fused.kernels
+
+
+def sent_ahead(stage: StageSpec, inside: bool) -> list[tuple[str, str]]:
+    """The slots of the messages that a pass reads, and of the ones that it writes; arguments as for `Ahead.aim`."""
+    return [(_first(later), later) for later in stage.fused.own] if inside and stage.fused is not None else []
 
 
 def _first(later: str) -> str:

@@ -79,16 +79,16 @@ class Passes:
 
     def __post_init__(self) -> None:
         self.pointed = Pointed(self.graph, self.state, self.cpu.threads)
-        self._stats_at = address_of(stats := np.zeros(3, np.int64))
-        self._stats, self._total = stats, np.zeros(1, np.int64)
-        self._by_vertex = vertex_tasks(self.graph.n, 4 * BLOCK)
+        self._stats, self._total = np.zeros(3, np.int64), np.zeros(1, np.int64)
+        self.counts_at = address_of(self._stats)
+        self.by_vertex = vertex_tasks(self.graph.n, 4 * BLOCK)
         self._aims: dict[str, tuple[NDArray[np.uint64], PageCuts, tuple[int, int, int]]] = {}
         self.vertices = 0, self.graph.n  # the first vertex over which passes run, and the last one plus 1
         self.bound = self.graph.n  # all values of type vertex are less than this number
         self.ahead, self.later = Ahead(self.state), 0  # `later`: see `has_room`
 
     @cached_property
-    def _by_block(self) -> NDArray[np.int64]:
+    def by_block(self) -> NDArray[np.int64]:
         """The tasks of folds and of fused work: one task per block of vertices."""
         return vertex_tasks(self.graph.n, BLOCK)
 
@@ -150,7 +150,7 @@ class Passes:
         if stage.domain is not None and stage.name not in self.blocks and not stage.stores and self.freedoms.as_list():
             return self.some(stage, every := np.arange(self.graph.n), every)
         words = self.state.words
-        words[SLOT_LISTED], words[SLOT_STATS] = 0, self._stats_at
+        words[SLOT_LISTED], words[SLOT_STATS] = 0, self.counts_at
         self._stats.fill(0)
         self.send_all(stage)
         if not fused or stage.fused is None:
@@ -167,7 +167,7 @@ class Passes:
     def run_fused(self, stage: StageSpec, frame: NDArray[np.uint64]) -> None:
         """Run the kernel with the fused work after a stage. The frame of this kernel has the state after the stage."""
         assert stage.fused is not None
-        self._in_windows(stage.fused.kernel, self._by_block, frame)
+        self._in_windows(stage.fused.kernel, self.by_block, frame)
 
     def begin(self, stage: StageSpec) -> None:
         """Run the kernel with the fused work of a stage before the first superstep, as if the stage had just run."""
@@ -178,11 +178,10 @@ class Passes:
     def _everywhere(self, stage: StageSpec) -> int:
         """Launch a stage over all vertices; returns the number of edges traversed. The messages must be up to date."""
         if stage.domain is None:
-            self._in_windows(stage.kernels["compute"], self._by_vertex)
+            self._in_windows(stage.kernels["compute"], self.by_vertex)
             return 0
-        pages = self.pages_of(stage.domain)
-        edges = pages.edges
-        self._aim(stage, pages)
+        edges = (pages := self.pages_of(stage.domain)).edges
+        self.aim(stage, pages)
         if stage.structures:
             self._whole(stage, pages, np.arange(len(pages.longs)), pages.tasks, edges + self.graph.n)
             self.state.turn(stage.stores)
@@ -196,7 +195,7 @@ class Passes:
                 if by_blocks:
                     self.state.point(SLOT_PAGES, blocks.table)
                 self._launch(stage.kernels["blocked" if by_blocks else "pull"], tasks, len(tasks), edges + self.graph.n)
-            self._aim(stage, pages)
+            self.aim(stage, pages)
             self._by_page(stage, "", pages.tasks[:0], pages.segment_tasks, edges)
         if len(pages.longs):
             tasks = vertex_tasks(len(pages.longs), 64)
@@ -254,21 +253,22 @@ class Passes:
             return np.asarray(self.graph.row_lengths(kind)[vertices])
         return pages.adjacency.offsets[vertices + 1] - pages.adjacency.offsets[vertices]
 
-    def _aim(self, stage: StageSpec, pages: PageCuts) -> None:
-        table, state = self._table(stage), self.state
+    def aim(self, stage: StageSpec, pages: PageCuts) -> tuple[int, int, int]:
+        """Store the addresses of a stage's page table, segments and long vertices in the frame; returns them."""
+        table, words = self._table(stage), self.state.words
         known = self._aims.get(stage.name)
         if known is None or known[0] is not table or known[1] is not pages:
-            known = table, pages, (address_of(table), address_of(pages.segments), address_of(pages.longs))
-            self._aims[stage.name] = known
-        words = state.words
+            addresses = address_of(table), address_of(pages.segments), address_of(pages.longs)
+            known = self._aims[stage.name] = table, pages, addresses
         words[SLOT_PAGES], words[SLOT_SEGMENTS], words[SLOT_LONGS] = known[2]
+        return known[2]
 
     def _in_windows(self, kernel: str, tasks: Tasks, frame: NDArray[np.uint64] | None = None) -> None:
         """Launch a kernel over all vertices, in the order of `tasks`, with the frame of the state by default."""
         for part, cost in in_windows(self.state.windows, tasks, self.graph.n):
             self._launch(kernel, part, len(part), cost, frame)
 
-    def _launch(self, kernel: str, tasks: NDArray[np.int64], count: int, cost: int,
+    def _launch(self, kernel: str, tasks: Tasks, count: int, cost: int,
                 frame: NDArray[np.uint64] | None = None) -> None:
         self.cpu.launch(self.kernels[kernel], (self.state.frame_address if frame is None else frame,),
                         self.freedoms.tasks(tasks, count), count, cost)
@@ -279,7 +279,7 @@ class Passes:
     def fold(self, fold: Fold) -> None:
         """Reduce over vertices to one partial result per block, unless fused work has already run the reduction."""
         if fold.kernel not in self.ahead:
-            self._in_windows(fold.kernel, self._by_block)
+            self._in_windows(fold.kernel, self.by_block)
 
     # --------------------------------------------------------------- listed passes
     def some(self, stage: StageSpec, vertices: NDArray[Any], fresh: NDArray[Any]) -> tuple[Stats, int]:
@@ -298,7 +298,7 @@ class Passes:
         self.ahead.clear()
         self.state.point(SLOT_STATS, self._stats)
         if stage.domain is not None:
-            self._aim(stage, self.pages_of(stage.domain))
+            self.aim(stage, self.pages_of(stage.domain))
         frame = self.state.frame.copy()
         frame[SLOT_LISTED] = 1
         return frame
@@ -313,7 +313,7 @@ class Passes:
         pages = self.pages_of(stage.domain)
         self._stats[:] = 0
         self.state.point(SLOT_STATS, self._stats)
-        self._aim(stage, pages)
+        self.aim(stage, pages)
         self.state.frame[SLOT_LISTED] = 1
         tasks, edges = self._short_tasks(stage.domain, lists)
         self.state.point(SLOT_LIST, lists.short)
@@ -353,7 +353,7 @@ class Passes:
         """Compute the messages of all vertices, unless fused work has already computed them."""
         if "messages" in stage.kernels and stage.kernels["messages"] not in self.ahead:
             self.state.frame[SLOT_LISTED] = 0
-            self._in_windows(stage.kernels["messages"], self._by_vertex)
+            self._in_windows(stage.kernels["messages"], self.by_vertex)
 
     def send(self, stage: StageSpec, lists: Lists) -> None:
         """Compute the messages of listed vertices."""

@@ -78,7 +78,7 @@ class TogetherPasses(Passes):
     def aimed_at(self, stage: StageSpec) -> NDArray[np.uint64]:
         """A copy of the frame, with the addresses of the pages of a stage."""
         assert stage.domain is not None
-        self._aim(stage, self.pages_of(stage.domain))
+        self.aim(stage, self.pages_of(stage.domain))
         return self.state.frame.copy()
 
     def batches(self, stage: StageSpec, *work: Tasks) -> Iterable[Sequence[Tasks]]:
@@ -101,7 +101,7 @@ class TogetherPasses(Passes):
             self.group.alone += 1
             return result
         words = self.state.words
-        words[SLOT_LISTED], words[SLOT_STATS] = 0, self._stats_at
+        words[SLOT_LISTED], words[SLOT_STATS] = 0, self.counts_at
         self._stats.fill(0)
         self.send_all(stage)
         pages = self.pages_of(stage.domain)
@@ -116,7 +116,7 @@ class TogetherPasses(Passes):
             self.ahead.aim(stage, False)
         else:
             self.ahead.clear()
-        self._launch(stage.kernels["summed"], self._by_vertex, len(self._by_vertex), self.graph.n)
+        self._launch(stage.kernels["summed"], self.by_vertex, len(self.by_vertex), self.graph.n)
         if ahead:
             self.run_fused(stage, self.ahead.frame)
             self.ahead.arrived(stage, False)

@@ -12,14 +12,16 @@ from vlang.options import Options
 from vlang.runtime.cpu.paged.source import Streamed
 from vlang.runtime.cpu.passes.freedoms import PLAIN, Freedoms
 from vlang.runtime.cpu.passes.passes import Passes
+from vlang.runtime.cpu.ways.brief import BriefSupersteps
 from vlang.runtime.cpu.ways.cpu_way import FULL, Beside, CpuWay, Running
 from vlang.runtime.cpu.ways.skipping import LISTED, Skipping
 from vlang.runtime.cpu.ways.thin import ThinSupersteps, thin_stage
 from vlang.runtime.engine.cycle import WATCHED_FROM
 from vlang.runtime.engine.machine import Done, Start, Stats
+from vlang.runtime.engine.trace import Series
 from vlang.runtime.graph.edges.shape import Counts, Shape
 from vlang.runtime.graph.topology.blocks import blocks_bytes
-from vlang.runtime.kernels import FIRST_NEEDED, frontier_kernels, thin_kernels
+from vlang.runtime.kernels import FIRST_NEEDED, brief_kernels, frontier_kernels, thin_kernels
 from vlang.runtime.plan.plan import LoopSpec, Plan, ScalarSpec, StageSpec
 
 __all__ = ["Pushes", "Superstep", "Supersteps"]
@@ -106,9 +108,9 @@ class Supersteps(CpuWay):
         return frozenset(kernel for stage in loop.stages if stage.fused for kernel in stage.fused.kernels)
 
     def beside(self, loop: LoopSpec, plan: Plan, options: Options) -> Sequence[Beside]:
-        """The kernels of notification."""
+        """The kernels of notification, or of brief supersteps."""
         if not loop.skip or options.mode == "pull":
-            return []
+            return [Beside(brief_kernels(), ("brief",))]
         lists = Beside(frontier_kernels(), FIRST_NEEDED)
         return [lists] if thin_stage(loop) is None else [lists, Beside(thin_kernels(), ("thin", "queued_flags"))]
 
@@ -174,6 +176,8 @@ class Superstep:
             for stage in spec.stages if stage.notify is not None and mode != "pull"
         }
         self._thin = self._thin_supersteps()
+        plain = not (self._skipping or in_place or pushes)
+        self._brief = BriefSupersteps.of(spec, passes, blocking) if plain else None
 
     def _thin_supersteps(self) -> ThinSupersteps | None:
         """The object that runs thin supersteps; None if the loop or the options rule them out."""
@@ -228,6 +232,8 @@ class Superstep:
             np.copyto(self._state.arrays[self._spec.slot("start", name)], self._state.arrays[f"field:{name}"])
         if not (self._done or self._complete or self._in_place):
             self._passes.begin(self._spec.stages[-1])
+        if self._brief is not None and (found := self._brief.advance(self._before + self._done, room)):
+            return self._ran(*found)
         mode, edges = "pull", 0
         for step in self._spec.plain:
             if isinstance(step, ScalarSpec):
@@ -256,10 +262,15 @@ class Superstep:
         found = thin.advance(self.stats.active if self._done else None, self._before + self._done, room)
         if found is None:
             return ()
-        rows, self.stats = found
         self._free.took("N")
+        return self._ran(*found)
+
+    def _ran(self, rows: Series, stats: Stats) -> Series:
+        """Record supersteps that ran in one call; returns their records."""
+        self.stats = stats
         self._done += len(rows)
         self._last = rows[-1]
+        self._complete = True
         return rows
 
     def _leave_out(self) -> None:

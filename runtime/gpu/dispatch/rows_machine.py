@@ -36,7 +36,7 @@ class RowPasses(Passes):
         self.state.words[SLOT_LISTED] = 0
         self._stats.fill(0)
         self.state.point(SLOT_STATS, self._stats)
-        self._aim(stage, pages)
+        self.aim(stage, pages)
         tasks, segments, longs = self._cut(pages, stage.domain, low, high)
         self._by_page(stage, stage.kernels["pull"], tasks, segments, _cost(pages, low, high))
         self._launch(stage.kernels["finish"], longs, len(longs), len(longs) * _LONGS)

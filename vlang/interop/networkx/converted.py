@@ -51,6 +51,7 @@ class VlangGraph:
         self.original = original
         self._weights = dict(weights)
         self._graphs: dict[tuple[str, Hashable, bool], Graph] = {}
+        self._totals: dict[Hashable, NDArray[np.float64]] = {}
 
     def is_directed(self) -> bool:
         """Return whether edges have a direction."""
@@ -131,6 +132,21 @@ class VlangGraph:
             name: the attribute; None for the number of parallel edges.
         """
         return self._graph("summed", name, False, self.weights(name).total)
+
+    def totals(self, name: Hashable | None) -> NDArray[np.float64]:
+        """The sum of an attribute over the out-edges of each node, float64[nodes]. A self-loop counts once.
+
+        Args:
+            name: the attribute; None for the number of edges.
+        """
+        if name not in self._totals:
+            src, dst, values = self.ends.src, self.ends.dst, self.weights(name).total
+            found = np.bincount(src, values, len(self)).astype(np.float64)
+            if not self.directed:
+                apart = src != dst
+                found += np.bincount(dst[apart], None if values is None else values[apart], len(self))
+            self._totals[name] = found
+        return self._totals[name]
 
     def _graph(self, kind: str, name: Hashable, backwards: bool, values: NDArray[Any] | None) -> Graph:
         backwards = backwards and self.directed

@@ -49,7 +49,7 @@ def pagerank(
         jump = _shares(G, personalization)
     landing = jump if dangling is None else _shares(G, dangling)
     found = _iterated("nx_pagerank", G, weight, max_iter, tol,
-                      damping=float(alpha), jump=jump, landing=landing, rank=start)
+                      damping=float(alpha), jump=jump, landing=landing, rank=start, total=G.totals(weight))
     return by_node(G, found["rank"])
 
 
