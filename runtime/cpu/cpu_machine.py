@@ -29,6 +29,7 @@ from vlang.runtime.graph.topology.pages import DEFAULT_PAGE_SIZE
 from vlang.runtime.graph.topology.pointers import most_segments
 from vlang.runtime.kernels import frontier_kernels, play_kernels
 from vlang.runtime.plan.plan import BLOCK, LoopSpec, Plan, ScalarSpec, StageSpec, SweepSpec, every_step
+from vlang.runtime.storage.ledger import ledger
 from vlang.runtime.storage.state.windows import WINDOW, Windows
 from vlang.runtime.threads.moved import NOTHING, Moved
 
@@ -114,7 +115,8 @@ class CpuMachine:
         self._stats, self._blocks = Stats(), -(-graph.n // BLOCK)
         self._levels: dict[str, LastLevels] = {}
         self.passes = self.passes_over(source, freedoms)
-        self.passes.later = later_need(plan, graph.shape(), options.checkpoint is not None)
+        if ledger.left is not None:  # else there is room for everything
+            self.passes.later = later_need(plan, graph.shape(), options.checkpoint is not None)
 
     @property
     def ways(self) -> Sequence[CpuWay]:

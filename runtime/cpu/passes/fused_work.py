@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,9 +46,7 @@ class Ahead:
     @cached_property
     def _count(self) -> NDArray[np.int64]:
         """For each block, the number of its vertices over which passes run."""
-        begins = np.arange(0, self._high, BLOCK)
-        count: NDArray[np.int64] = np.minimum(self._high, begins + BLOCK) - np.maximum(self._low, begins)
-        return np.maximum(count, 0, dtype=np.int64)
+        return _sizes(self._low, self._high)
 
     @cached_property
     def _left(self) -> NDArray[np.int64]:
@@ -58,8 +56,8 @@ class Ahead:
     @cached_property
     def _control(self) -> NDArray[np.uint64]:
         control = np.zeros(3, dtype=np.uint64)
-        control[FOLLOW_FRAME] = self.frame.ctypes.data
-        control[FOLLOW_LEFT] = self._left.ctypes.data
+        control[FOLLOW_FRAME] = address_of(self.frame)
+        control[FOLLOW_LEFT] = address_of(self._left)
         control[FOLLOW_VERTICES] = self._high
         return control
 
@@ -148,6 +146,14 @@ class Ahead:
             else:  # the messages that a pass reads must be in memory; the new ones are in a file
                 windows.put(arrays[first], arrays[later])
         self.ready = stage.fused.kernels
+
+
+@lru_cache(maxsize=64)
+def _sizes(low: int, high: int) -> NDArray[np.int64]:
+    """The number of vertices low..high - 1 in each block. The result is kept, so it must not be changed."""
+    begins = np.arange(0, high, BLOCK)
+    count: NDArray[np.int64] = np.minimum(high, begins + BLOCK) - np.maximum(low, begins)
+    return np.maximum(count, 0, dtype=np.int64)
 
 
 def sent_ahead(stage: StageSpec, inside: bool) -> list[tuple[str, str]]:

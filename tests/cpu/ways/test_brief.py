@@ -1,4 +1,4 @@
-"""Supersteps of full passes over a small graph, many of which run in one call, have the same bits as passes one by one."""
+"""Supersteps of full passes over a small graph, many of which run in one call, have the bits of passes one by one."""
 
 from __future__ import annotations
 

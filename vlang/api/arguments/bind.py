@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,8 +52,10 @@ def bind_parameters(
                 raise BindError(f"{name} needs `{param.name}`, {need}: {param.name}=...")
             continue
         value = rest.pop(param.name)
-        with _for_option(param.name, "parameter", name):
+        try:
             values[param.name] = _parameter(param, graph, value, program.shown.get(param.name))
+        except (BindError, GraphError) as error:
+            raise _beside_option(error, param.name, "parameter", name) from None
     return values, rest
 
 
@@ -71,19 +71,12 @@ def _copied(value: Any) -> Any:
     return value if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__") else list(value)
 
 
-@contextmanager
-def _for_option(name: str, what: str, program: str) -> Iterator[None]:
-    """Return a context manager for the binding of one argument.
-
-    If an option has the same name as the argument, an error of the binding also explains the option.
-    """
-    try:
-        yield
-    except (BindError, GraphError) as error:
-        if name not in OPTIONS and name not in ("options", "research"):
-            raise
-        meant = f"options={{\"{name}\": ...}}" if name in OPTIONS else "vlang.Options(...) after the graph"
-        raise type(error)(f"{error}. `{name}` is a {what} of {program}; for run options write {meant}") from None
+def _beside_option(error: BindError | GraphError, name: str, what: str, program: str) -> BindError | GraphError:
+    """The error of an argument. If an option has the same name as the argument, the error also explains the option."""
+    if name not in OPTIONS and name not in ("options", "research"):
+        return error
+    meant = f"options={{\"{name}\": ...}}" if name in OPTIONS else "vlang.Options(...) after the graph"
+    return type(error)(f"{error}. `{name}` is a {what} of {program}; for run options write {meant}")
 
 
 def _parameter(param: f.ParamDecl, graph: Graph, value: Any, shown: Scalar | None) -> Any:
@@ -174,6 +167,8 @@ def _scalar(name: str, type_: Scalar, value: Any) -> bool | int | float:
             number = float(value)
         except OverflowError:
             raise BindError(f"`{name}` is {_article(type_)} {type_}; a number this large does not fit") from None
+        if type_.bits == 64:
+            return number
         with np.errstate(over="ignore"):  # tested below
             stored = np.dtype(f"float{type_.bits}").type(number)
         if np.isinf(stored) and not np.isinf(number):
@@ -207,8 +202,10 @@ def bind_fields(program: f.Program, graph: Graph, arguments: dict[str, Any], nam
     arrays: dict[str, Any] = {}
     for decl in program.fields:
         if decl.name in arguments:
-            with _for_option(decl.name, "field", name):
+            try:
                 arrays[decl.name] = _bound(program, decl, graph, arguments[decl.name])
+            except (BindError, GraphError) as error:
+                raise _beside_option(error, decl.name, "field", name) from None
         elif decl.required and graph.vertex_columns is not None and decl.name in graph.vertex_columns.names:
             type_ = str(program.shown.get(decl.name, decl.type))
             joined, _ = graph.vertex_columns.joined(decl.name, graph.ids, type_)
@@ -284,6 +281,8 @@ def _shape(decl: f.FieldDecl, graph: Graph) -> str:
 
 def _floats(decl: f.FieldDecl | f.ParamDecl, type_: Scalar, array: NDArray[Any]) -> NDArray[Any]:
     """Convert an array to the floats of a field. Raises BindError if a finite value would become infinite."""
+    if array.dtype == f"float{type_.bits}":
+        return array.copy()
     with np.errstate(over="ignore"):
         stored = array.astype(f"float{type_.bits}")
     if array.dtype.kind != "f" or array.dtype.itemsize > stored.dtype.itemsize:

@@ -46,8 +46,8 @@ def _fields_with_nan(program: f.Program, graph: Graph, given: Mapping[str, Any])
     for decl in program.fields:
         item = decl.type.item if isinstance(decl.type, Vector) else decl.type
         if decl.name in given and isinstance(item, Scalar) and item.floating:
-            values = given[decl.name].view(f"f{item.bits // 8}")
-            if len(values) and np.isnan(values.min()):  # the minimum of values with a NaN is NaN
+            values = given[decl.name] if item.bits > 16 else given[decl.name].view(np.float16)
+            if len(values) and math.isnan(values.min()):  # the minimum of values with a NaN is NaN
                 vertex = graph.label(int(np.isnan(values).argmax()) * graph.n // len(values))
                 yield (f"vertex field `{decl.name}` is NaN at vertex {vertex}; results that depend on such values are "
                        "NaN or skip them")
