@@ -83,12 +83,24 @@ def test_calls_that_mean_something_else_are_refused(
 @pytest.mark.parametrize(("value", "reason"), [
     ("heavy", "has other values"), (None, "has other values"), (float("nan"), "NaN or infinity"),
     (float("inf"), "NaN or infinity"), (2**60, "beyond 2^53"), (1j, "has other values"), ([1], "has other values"),
+    (-1e308, "2^500 or more"),
 ])  # fmt: skip
 def test_weights_that_are_no_numbers_are_refused(value: Any, reason: str) -> None:
     with pytest.raises(NotImplementedError) as error:
         nx.pagerank(_chain(b=value), backend="vlang")
     assert reason in str(error.value.__cause__)
     assert nx.pagerank(_chain(b=value), weight=None, backend="vlang")
+
+
+def test_starts_that_name_other_nodes_are_refused() -> None:
+    """NetworkX fails at, or leaves out, a node without a start; a start of 0 would be another result."""
+    for function in (nx.katz_centrality, nx.eigenvector_centrality):
+        for start in ({0: 1}, {0: 1, 1: 1, "no": 1}):
+            with pytest.raises(NotImplementedError) as error:
+                function(_chain(), nstart=start, backend="vlang")
+            assert "nstart names other nodes" in str(error.value.__cause__)
+    with pytest.raises(ValueError, match="nstart has 1 values"):
+        nx.hits(_chain(), nstart={0: 1.0}, backend="vlang")
 
 
 def test_weights_that_dijkstra_takes_otherwise_are_refused() -> None:

@@ -255,6 +255,23 @@ def test_views_that_hide_edges() -> None:
         assert nx.pagerank(view, backend="vlang") == pytest.approx(nx.pagerank(view, backend="networkx"))
 
 
+def test_views_with_other_data_in_each_direction_are_refused() -> None:
+    """A view of a directed graph as an undirected one may have two weights for one edge, and a filter may hide one
+    direction. Views with the same data in both directions are converted.
+    """
+    both = nx.DiGraph([(1, 2, {"weight": 2}), (2, 1, {"weight": 5}), (2, 3, {"weight": 1})])
+    for view, kept in ((both.to_undirected(as_view=True), None),
+                       (nx.subgraph_view(nx.path_graph(3), filter_edge=lambda u, v: u < v), "weight")):
+        with pytest.raises(NotImplementedError) as error:
+            nx.pagerank(view, backend="vlang")
+        assert "other data" in str(error.value.__cause__)
+        if kept is None:
+            assert nx.pagerank(view, weight=None, backend="vlang") == pytest.approx(
+                nx.pagerank(view, weight=None, backend="networkx"))
+    same = nx.DiGraph([(1, 2, {"weight": 2}), (2, 3, {"weight": 1}), (3, 3, {})]).to_undirected(as_view=True)
+    assert nx.pagerank(same, backend="vlang") == pytest.approx(nx.pagerank(same, backend="networkx"))
+
+
 def test_hits() -> None:
     """The scores agree approximately, since NetworkX computes them by ARPACK.
 

@@ -63,6 +63,7 @@ __all__ = ["Priority", "PriorityLoop"]
 
 _ROUNDS = 4096  # maximum number of rounds in a call; a run can be interrupted only between calls
 _WIDTH = 3.0  # the width of a bucket if the mean weight and the mean degree are 1
+_WIDEST = 900  # the largest exponent of a width: the width and its reciprocal stay finite when a run adapts them
 _SAMPLE = 1 << 16  # weights from which the width of a bucket is chosen
 _FILL_START, _FILL_WAITERS = 1, 2
 _ANEW = "every bucket would read its pages anew"
@@ -351,12 +352,14 @@ def choose_delta(stage: StageSpec, out: Adjacency, degree: float | None = None) 
     steps = [out.column(name)[:_SAMPLE] for name in spec.columns]
     step = _mean(steps[0], spec.log) if steps else 1.0
     degree = max(1.0, len(out) / max(1, len(out.offsets) - 1) if degree is None else degree)
-    return 2.0 ** round(math.log2(_WIDTH * step / degree**1.5)) if steps else 1.0
+    exponent = round(math.log2(step) + math.log2(_WIDTH / degree**1.5))
+    return 2.0 ** min(max(exponent, -_WIDEST), _WIDEST) if steps else 1.0
 
 
 def _mean(weights: NDArray[Any], log: bool) -> float:
-    sound = weights[np.isfinite(weights) & (weights > 0)]
+    sound = weights[np.isfinite(weights) & (weights > 0)].astype(np.float64)
     if log:
         sound = -np.log2(sound)
-    mean = float(np.mean(sound, dtype=np.float64)) if len(sound) else 1.0
+    largest = float(sound.max(initial=0.0))
+    mean = largest * float(np.mean(sound / largest)) if largest > 0 else 0.0  # the sum of the weights may be infinite
     return mean if mean > 0 else 1.0

@@ -264,6 +264,16 @@ def test_workers_decide_alike(monkeypatch: pytest.MonkeyPatch) -> None:
         assert_same(want, program("sssp")(given, source=1, threads=2 + number % 3), number)
 
 
+@pytest.mark.parametrize("weights", [(5e-324, 1e-310), (1e308, 1.7e308), (1e308, 1e-310), (3e-308, 1e-310, 2.0)])
+def test_weights_at_the_ends_of_their_type(weights: tuple[float, ...]) -> None:
+    """The width of a bucket and its reciprocal stay finite; else vertices seem unreached, or the choice fails."""
+    ends = np.arange(len(weights))
+    given, sssp = Graph.from_edges(ends, ends + 1, weight=np.array(weights)), load("sssp", precision=64)
+    found = sssp(given, source=0)
+    assert by_priority(found)
+    assert_same(sssp(given, source=0, research={"mode": "pull"}), found, weights)
+
+
 def test_negative_weights_are_refused() -> None:
     negative = Graph.from_edges([0, 1], [1, 2], weight=np.array([1.0, -1.0], np.float32))
     with pytest.raises(Exception, match="weight >= 0"):

@@ -66,7 +66,7 @@ def katz_centrality(
     """Same result and arguments as for `networkx.katz_centrality`."""
     if len(G) == 0:
         return {}
-    start = np.zeros(len(G)) if nstart is None else _values(G, nstart)
+    start = np.zeros(len(G)) if nstart is None else _start(G, nstart)
     try:
         base = np.full(len(G), float(beta))  # type: ignore[arg-type]
     except (TypeError, ValueError, AttributeError) as error:
@@ -88,7 +88,7 @@ def eigenvector_centrality(
     """Same result and arguments as for `networkx.eigenvector_centrality`."""
     if len(G) == 0:
         raise networkx.NetworkXPointlessConcept("cannot compute centrality for the null graph")
-    start = np.ones(len(G)) if nstart is None else _values(G, nstart)
+    start = np.ones(len(G)) if nstart is None else _start(G, nstart)
     if not start.any():
         raise networkx.NetworkXError("initial vector cannot have all zero values")
     return by_node(G, _iterated("nx_eigenvector", G, weight, max_iter, tol, x=start / start.sum())["x"])
@@ -107,6 +107,8 @@ def hits(
     if max_iter <= 0:
         raise networkx.PowerIterationFailedConvergence(max_iter)
     start = np.ones(len(G)) if nstart is None else np.array(list(nstart.values()), dtype=np.float64)
+    if len(start) != len(G):
+        raise ValueError(f"nstart has {len(start)} values, and the graph has {len(G)} nodes")
     length = math.hypot(*start.tolist())
     graph = G.summed("weight")
     found = run("nx_hits", graph, **_few(graph), auth=start / length, rounds=_STEPS * max_iter, bound=_SHARPER * tol)
@@ -144,6 +146,13 @@ def _iterated(
 def _values(G: VlangGraph, given: Mapping[Any, float]) -> NDArray[np.float64]:
     """Return the number given for each node, in the order of nodes; 0 for nodes without a number."""
     return np.array([given.get(node, 0) for node in G.nodes], dtype=np.float64)
+
+
+def _start(G: VlangGraph, given: Mapping[Any, float]) -> NDArray[np.float64]:
+    """The number given for each node. Raises NotImplementedError unless each node of the graph has a number."""
+    if len(given) != len(G) or set(given) != set(G.nodes):
+        raise NotImplementedError("nstart names other nodes than the graph")
+    return _values(G, given)
 
 
 def _shares(G: VlangGraph, given: Mapping[Any, float]) -> NDArray[np.float64]:

@@ -17,6 +17,9 @@ __all__ = ["Ends", "Rows", "Weights", "ends_of", "rows_of", "weights_of"]
 EXACT = 2**53
 """Integers below this are exact in 64-bit floats."""
 
+LARGE = 2.0**500
+"""Sums of products of floats below this are finite."""
+
 _PACKED = 1 << 14
 """Integers that are handed to `struct` at a time."""
 
@@ -35,12 +38,15 @@ class Ends:
         count: how many edges a pair has, int64[pairs]; None if each pair has one edge.
         listed: whether each entry of the adjacency is listed as a pair, bool[entries]; None if every entry is listed
             (directed graphs).
+        opposite: in a view of an undirected graph, the entry in the other direction of each entry, int64[entries]; None
+            for graphs whose two entries share their data.
     """
 
     src: NDArray[np.uint32]
     dst: NDArray[np.uint32]
     count: NDArray[np.int64] | None
     listed: NDArray[np.bool_] | None
+    opposite: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True)
@@ -65,16 +71,37 @@ def ends_of(graph: Any, nodes: list[Any], rows: Rows) -> Ends:
     Args:
         nodes: all nodes of the graph.
         rows: the result of `rows_of` for these nodes.
+
+    Raises NotImplementedError for a view of an undirected graph that has an edge in one direction only.
     """
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     src = np.repeat(np.arange(len(rows), dtype=np.uint32), lengths)
     dst = _positions(nodes, chain.from_iterable(rows), len(src)).astype(np.uint32)
     listed = None if graph.is_directed() else src <= dst
-    count = None
+    count = opposite = None
+    if listed is not None and type(graph._adj) is not dict:
+        opposite = _opposite(src, dst, len(nodes))
     if graph.is_multigraph():
         counted = np.fromiter(map(len, _data(rows)), np.int64, len(src))
+        _refuse_one_way(opposite, counted)
         count = None if (counted == 1).all() else _kept(counted, listed)
-    return Ends(_kept(src, listed), _kept(dst, listed), count, listed)
+    return Ends(_kept(src, listed), _kept(dst, listed), count, listed, opposite)
+
+
+def _opposite(src: NDArray[np.uint32], dst: NDArray[np.uint32], n: int) -> NDArray[np.int64]:
+    """The entry (v, u) of each entry (u, v) of an adjacency of n nodes."""
+    there, back = src.astype(np.int64) * n + dst, dst.astype(np.int64) * n + src
+    order = np.argsort(there)
+    found = order[np.minimum(np.searchsorted(there, back, sorter=order), max(0, len(there) - 1))]
+    _refuse_one_way(found, there, back)
+    return found
+
+
+def _refuse_one_way(opposite: NDArray[np.int64] | None, values: Array, back: Array | None = None) -> None:
+    """Raise NotImplementedError unless each entry has the value of its opposite (in `back`, by default in `values`)."""
+    if opposite is not None and not np.array_equal(values[opposite], values if back is None else back):
+        raise NotImplementedError("this view of an undirected graph has other edges, or other data, from v to u than "
+                                  "from u to v; a copy has one edge for both: graph.copy()")
 
 
 def weights_of(graph: Any, rows: Rows, ends: Ends, name: Hashable, default: Any) -> Weights:
@@ -88,7 +115,8 @@ def weights_of(graph: Any, rows: Rows, ends: Ends, name: Hashable, default: Any)
         default: the value for edges without the attribute.
 
     Raises:
-        NotImplementedError: a value is not a finite real number, or is an integer of at least 2^53.
+        NotImplementedError: a value is not a real number below 2^500, or is an integer of at least 2^53, or differs
+            between the two directions of a view.
     """
     if graph.is_multigraph():
         groups = [[edge.get(name, default) for edge in edges.values()] for edges in _data(rows)]
@@ -100,6 +128,8 @@ def weights_of(graph: Any, rows: Rows, ends: Ends, name: Hashable, default: Any)
         return Weights(None, _as_weights(ends.count), True, float(len(ends.src) > 0))
     else:
         numbers = least = total = _numbers([edge.get(name, default) for edge in _data(rows)], name)
+    for values in (least, total):
+        _refuse_one_way(ends.opposite, values)
     low = float(numbers.min()) if len(numbers) else 0.0
     return Weights(_as_weights(_kept(least, ends.listed)), _as_weights(_kept(total, ends.listed)),
                    numbers.dtype.kind == "i", low)
@@ -182,6 +212,9 @@ def _numbers(values: list[Any], name: Hashable) -> Array:
         array = array.astype(np.float64)
         if not np.isfinite(array).all():
             raise NotImplementedError(f"vlang reads finite numbers; the edge attribute {name!r} has NaN or infinity")
+        if len(array) and max(-array.min(), array.max()) >= LARGE:
+            raise NotImplementedError(f"the edge attribute {name!r} has numbers of 2^500 or more, whose sums and "
+                                      "squares may be infinite")
         return array
     if array.dtype.kind != "b" and len(array) and not -EXACT < int(array.min()) <= int(array.max()) < EXACT:
         raise NotImplementedError(f"the edge attribute {name!r} has integers beyond 2^53, which 64-bit floats round")
