@@ -34,7 +34,7 @@ def symmetrized_note(edges: int) -> str:
 
 def loops_note(lost: int) -> str:
     """The note that `lost` self-loops were dropped."""
-    return f"{lost:,} self-loops dropped."
+    return f"{plural(lost, 'self-loop')} dropped."
 
 
 def parallel_note(more: int, by: str | None) -> str:
@@ -43,7 +43,7 @@ def parallel_note(more: int, by: str | None) -> str:
     `by` is the name of the first edge column; None if there are no columns.
     """
     which = f"of several the one with the smallest {by} stays" if by else "one of several stays"
-    return f"{more:,} parallel edges dropped: {which}."
+    return f"{plural(more, 'parallel edge')} dropped: {which}."
 
 
 def rule_note(low: int, high: int, directed: bool) -> str:

@@ -44,9 +44,11 @@ def test_drop(loops: str, parallel: str, directed: bool, kind: str) -> None:
         lost = sum(e[0] == e[1] for e in stay) if loops == "drop" else 0
         kept = sum(directed or e[1] <= e[0] for e in thinned(drawn, "in", directed, *drops))
         if loops == "drop":
-            assert f"{lost:,} self-loops dropped." in graph.notes
+            assert f"{lost:,} self-loop{'s' * (lost != 1)} dropped." in graph.notes
         if parallel == "drop":
-            assert any(note.startswith(f"{len(stay) - lost - kept:,} parallel edges dropped") for note in graph.notes)
+            dropped = len(stay) - lost - kept
+            said = f"{dropped:,} parallel edge{'s' * (dropped != 1)} dropped"
+            assert any(note.startswith(said) for note in graph.notes)
 
 
 @pytest.mark.parametrize("values", [[2.5, -1.0, np.nan, 7.0], [np.nan, np.nan, 3.0, -1.0], [-5, 3, -7, 9],
@@ -68,7 +70,7 @@ def test_of_equal_parallel_edges_the_first_stays() -> None:
 def test_without_a_column_one_parallel_edge_stays() -> None:
     graph = Graph.from_edges([0, 0, 1], [1, 1, 1], parallel="drop", self_loops="drop")
     assert graph.m == 1
-    assert graph.notes[:2] == ("1 self-loops dropped.", "1 parallel edges dropped: one of several stays.")
+    assert graph.notes[:2] == ("1 self-loop dropped.", "1 parallel edge dropped: one of several stays.")
 
 
 def test_symmetrize() -> None:

@@ -105,7 +105,7 @@ def scan_table(
     scanner = _Scanner(table, fields, (names[ends.source], names[ends.target]), asked, workers, space)
     read = scanner.run()
     left_out |= scanner.left_out
-    notes = [*table.notes, *unread, *(f"Left out for {why.reason.splitlines()[0].removeprefix(f'{table.name}: ')}."
+    notes = [*table.notes, *unread, *(f"Left out, since {why.reason.splitlines()[0].removeprefix(f'{table.name}: ')}."
                         for why in scanner.left_out.values())]
     return TableEdges(read, left_out, notes, list(ends.warnings))
 

@@ -94,8 +94,12 @@ def _known(
     path: Path | str, end: str, names: Sequence[str], header: Sequence[str], line: int | None, warnings: list[str],
     other: int | None,
 ) -> int | None:
-    """The first column with a well-known name; adds a warning if several columns have such names."""
+    """The column called `source` or `target` itself, or else the first one with a well-known name; adds a warning if
+    several columns have such names.
+    """
     found = [i for i, name in enumerate(header) if plain_name(name) in names and i != other]
+    exact = [i for i in found if plain_name(header[i]) == end]
+    found = exact if len(exact) == 1 else found
     if len(found) > 1:
         shown = " and ".join(_label(header, i) for i in found)
         warnings.append(f"{_at(path, line)}: {shown} are both called like a {end}; the first is taken; {_HOW}")

@@ -56,6 +56,7 @@ def test_one_end_is_chosen_and_the_other_known(tmp_path: Path) -> None:
     [
         ("x,Start_ID,END-ID", [(2, 3)]), ("v,u,w", [(2, 1)]), ("w,:START_ID,:END_ID", [(2, 3)]),
         ("Node 1,w,Node 2", [(1, 3)]), ("w,target,source", [(3, 2)]),
+        ("from,source,target", [(2, 3)]),
     ],
 )  # fmt: skip
 def test_known_names(header: str, expected: list[tuple[int, int]], tmp_path: Path) -> None:
