@@ -148,3 +148,102 @@ def test_operands_of_semirings_and_methods_keep_together() -> None:
 def test_no_proposal_takes_a_matrix_for_its_transpose(said: str) -> None:
     text = f"program p(W: float[2, 2])\nvertex x: float[2]\nvertex y: float[2] = 0\napply y = {said}\n"
     assert followed(text) == text
+
+
+FIELDS = ("program p(q: vertex, seed: int = 1)\nedge w: float = 1\nvertex x: float = degree * degree % 7\n"
+          "vertex c: vertex = self\ngather near = min(u for u -> self)\nwhere near != none:\n    apply c = near\n")
+Q = {"q": 3}
+X = both().sum(0) ** 2 % 7
+
+
+def test_a_value_of_this_vertex_is_not_that_of_the_other() -> None:
+    """`v.x - x` is not `v.x - v.x`, and `v.c == self` is not `v.c == v`."""
+    least = [min((u for u, w in EDGES if w == v), default=v) for v in range(N)]
+    for said, meant in (("count(v.c == self for v in vertices)", [least.count(v) for v in range(N)]),
+                        ("count(v.x > x for v in vertices)", (X[:, None] > X).sum(0)),
+                        ("max(abs(v.x - x) for v in vertices) / 2", abs(X[:, None] - X).max(0) / 2),
+                        ("count(true for v in vertices if v != self and v.x == x)", (X[:, None] == X).sum(0) - 1),
+                        ("x / sum(x for v in vertices)", X / X.sum())):
+        found = values(f"{FIELDS}vertex n: float = {said}\n".replace("float = count", "int = count"), Q)["n"]
+        np.testing.assert_allclose(found, meant, err_msg=said)
+    for said in ("let n = sum(abs(v.x - x) for v in vertices)", "let n = count(v != self for v in vertices)",
+                 "vertex n: float = sum(v.x * x for v in vertices if v.c == self)"):
+        assert followed(FIELDS + said + "\n") == FIELDS + said + "\n", "none of these has another meaning"
+
+
+def test_a_write_to_one_vertex_is_no_write_to_all() -> None:
+    a, chosen, rank = both(), np.zeros(N, bool), np.zeros(N)
+    discount = degree = a.sum(0)
+    for step in range(3):
+        best = max((discount[v], v) for v in range(N) if not chosen[v])[1]
+        chosen[best], rank[best] = True, step + 1
+        near = a @ chosen
+        discount = degree - 2 * near - (degree - near) * near * 0.01
+    found = values(draft("degree_discount"), {"k": 3})
+    assert found["chosen"].tolist() == chosen.tolist()
+    assert found["rank"].tolist() == rank.tolist()
+    assert values(f"{FIELDS}for v in vertices:\n    v.x += 1\n", Q)["x"].tolist() == (X + 1).tolist()
+    assert values(f"{FIELDS}q.x = q.x + 2\n", Q)["x"].tolist() == [x + 2 * (v == 3) for v, x in enumerate(X)]
+
+
+def test_a_set_of_which_the_least_free_number_is_read_is_no_minimum() -> None:
+    a, colour = both(), np.full(N, -1)
+    for v in sorted(range(N), key=lambda v: (a[v].sum(), v), reverse=True):
+        colour[v] = min(set(range(N)) - {colour[u] for u in np.flatnonzero(a[v])})
+    found = values(draft("largest_degree_first"), directed=False)
+    assert found["colour"].tolist() == colour.tolist()
+    assert found["conflicts"] == 0
+
+
+@pytest.mark.parametrize(("said", "meant"), [
+    ("asin(x / 9)", np.arcsin(X / 9)), ("acos(x / 9)", np.arccos(X / 9)), ("atan(x)", np.arctan(X)),
+    ("sinh(x)", np.sinh(X)), ("cosh(x)", np.cosh(X)), ("expm1(x)", np.expm1(X)), ("exp10(x)", 10.0 ** X),
+    ("square(x + 1)", (X + 1) ** 2), ("cbrt(x)", np.cbrt(X)), ("rsqrt(x + 1)", 1 / np.sqrt(X + 1)),
+    ("log10(x + 1)", np.log10(X + 1)), ("sigmoid(x - 3)", 1 / (1 + np.exp(3 - X))),
+    ("leaky_relu(x - 3, 0.2)", np.where(X > 3, X - 3, 0.2 * (X - 3))), ("mod(x + 1, 4)", (X + 1) % 4),
+    ("hypot(x, x + 1)", np.hypot(X, X + 1)), ("choose(degree, 2)", both().sum(0) * (both().sum(0) - 1) / 2),
+    ("2 * lerp(1, x, 0.5)", 1 + X), ("softplus(x)", np.log1p(np.exp(X))), ("float(isinf(1 / x))", X == 0),
+])
+def test_functions_of_other_languages(said: str, meant: Array) -> None:
+    """`asin` is not taken for a misspelled `sin`."""
+    np.testing.assert_allclose(values(f"{FIELDS}vertex y: float = {said}\n", Q)["y"], meant)
+
+
+@pytest.mark.parametrize("said", ["sort(x)", "argsort(x)", "distance(x)", "logb(x)", "abs2(x)", "selu(x)", "gamma(x)"])
+def test_a_function_that_the_language_does_not_have_is_no_other(said: str) -> None:
+    text = f"{FIELDS}vertex y: float = {said}\n"
+    assert followed(text) == text
+
+
+def test_random_numbers_differ_between_vertices_edges_and_rounds() -> None:
+    for said, key in (("rand()", "random(seed, self)"), ("rand(seed, 5)", "random(seed, 5, self)"),
+                      ("rand() + rand()", "random(seed, self) + random(seed, self, 2)"),
+                      ("random.random()", "random(seed, self)")):
+        assert followed(f"{FIELDS}vertex y: float = {said}\n").endswith(f"= {key}\n")
+    for head, turn in (("repeat 3 times:", "iteration"), ("for i from 1 to 3:", "i"), ("for i in range(3):", "i")):
+        text = f"{FIELDS}vertex y: bool = false\n{head}\n    gather g = any(rand() < 0.5 for u -> self)\n" \
+            "    apply y = g\n"
+        assert f"any(random(seed, edge, {turn}) < 0.5 for u -> self)" in followed(text)
+
+
+def test_a_value_of_the_graph_over_its_edges() -> None:
+    text = "program p\nvertex b: bool = degree > 4\nglobal n: int = count(u.b == v.b for u {} v)\n"
+    for arrow, times in (("->", 1), ("--", 2)):
+        same = sum((both()[u].sum() > 4) == (both()[v].sum() > 4) for u, v in EDGES)
+        assert values(text.format(arrow))["n"] == times * same
+
+
+def test_a_search_by_edges_and_a_product_of_two_columns() -> None:
+    a = np.zeros((N, N))
+    a[tuple(zip(*EDGES, strict=True))] = weight = RNG.random(len(EDGES))
+    hub = auth = np.ones(N)
+    for _ in range(50):
+        auth = a.T @ hub
+        auth = auth / np.linalg.norm(auth)
+        hub = a @ auth
+        hub = hub / np.linalg.norm(hub)
+    np.testing.assert_allclose(values(draft("hits_weighted"), weight=weight)["hub"], hub, atol=1e-9)
+    friends = np.array([0.1 if k % 2 else 0.05 for k in range(len(EDGES))])
+    a[tuple(zip(*EDGES, strict=True))] = friends
+    found = values(draft("katz_by_type"), type=np.array(["friend" if k % 2 else "work" for k in range(len(EDGES))]))
+    np.testing.assert_allclose(found["katz"], np.linalg.solve(np.eye(N) - a.T, np.ones(N)), rtol=1e-5)

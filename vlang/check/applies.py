@@ -66,8 +66,9 @@ def apply(x: Expressions, item: t.Apply, at: Sight, sweep: t.Sweep | None, where
 def _keyword(x: Expressions, item: t.Apply) -> None:
     """Report a write without the word `apply`."""
     if not item.keyword:
+        named = any(isinstance(part, t.Reduce) for part in rewrite.inside(item.value))  # its message has the word
         x.run.report(Code.MISSING_APPLY, f"only `apply` writes `{item.target.names[0]}`", item.span, "no `apply` here",
-                     write=f"apply {rewrite.one_line(x.run.text(item))}")
+                     write=() if named else f"apply {rewrite.one_line(x.run.text(item))}")
 
 
 def _state(x: Expressions, item: t.Apply, state: Symbol, at: Sight, refused: bool) -> None:
@@ -290,16 +291,16 @@ def _foreign(x: Expressions, item: t.Apply, at: Sight) -> None:
         return
     names = {p.name for p in rewrite.inside(item.value) if isinstance(p, t.Name)}
     kinds = {found.kind for found in map(at.scope.find, names) if found is not None}
-    if domain is None and is_field and owner not in names and "edge" not in kinds:
+    one = at.scope.find(owner)
+    if domain is None and is_field and one is not None and "edge" not in kinds and \
+            one.kind in ("loop", "parameter", "let", "global") and one.type in (VERTEX, None):
         write = (f"apply {name} {item.op} {rewrite.one_line(run.text(item.value))}",)
-        one = at.scope.find(owner)
-        every = one is not None and isinstance(one.decl, t.ForVertices) and one.decl.set_name == "vertices" and \
-            not any(isinstance(part, t.Repeat) for part in one.decl.block.items)
-        named = one is not None and one.kind in ("loop", "parameter") and one.type == VERTEX and not every
+        every = isinstance(one.decl, t.ForVertices) and one.decl.set_name == "vertices" and item.op == "=" and \
+            owner not in names and not any(isinstance(part, t.Repeat) for part in one.decl.block.items)
         run.report(Code.FOREIGN_WRITE, f"a vertex can write only its own fields, not `{owner}.{name}`",
                    item.target.span, "this writes into another vertex",
-                   help="`where` chooses the vertex:" if named else "`apply` runs for every vertex by itself:",
-                   write=(f"where self == {owner}:", f"    {write[0]}") if named else write, replaces=item.span)
+                   help="`apply` runs for every vertex by itself:" if every else "`where` chooses the vertex:",
+                   write=write if every else (f"where self == {owner}:", f"    {write[0]}"), replaces=item.span)
         return
     help_ = "turn it around: say what `self` receives from its neighbours"
     run.report(Code.FOREIGN_WRITE, "a vertex can write only its own fields", item.target.span,

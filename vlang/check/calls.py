@@ -12,6 +12,7 @@ from vlang.check.changes import change, changed, old
 from vlang.check.edge_states import reversed_state, state_between
 from vlang.check.foreign.foreign_calls import foreign_call
 from vlang.check.foreign.foreign_names import NEIGHBOURS
+from vlang.check.foreign.mathematics import drawn, is_misspelled, turns
 from vlang.check.numbers import NUMBERS, Rule, types_of, wrong
 from vlang.check.reductions.grouped import are_ends, between, count_between
 from vlang.check.reductions.keyed import misplaced_edge
@@ -29,13 +30,6 @@ if TYPE_CHECKING:
     from vlang.check.expressions import Expressions
 
 __all__ = ["FUNCTIONS", "SPECIAL", "call"]
-
-# Names of functions in other languages, and what to write instead.
-_HABITS = {
-    "bool": "write `x != 0`", "ln": "the natural logarithm is `log`", "log10": "write `log(x) / log(10)`",
-    "atan": "write `atan2(x, 1)`", "cosh": "write `(exp(x) + exp(-x)) / 2`", "sinh": "write `(exp(x) - exp(-x)) / 2`",
-    "hypot": "write `sqrt(x * x + y * y)`", "fmod": "the rest of a division is `a % b`", "mod": "write `a % b`",
-}
 
 _FOREIGN_TOO = frozenset({*CONVERSIONS, "argmax", "round", "argmin", "dot"})
 """Functions that other languages have with other arguments."""
@@ -95,9 +89,10 @@ def _unknown(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> None
                        "no `for` here")
         return
     declared = {s.name for s in run.root.names.values() if s.kind in ("function", "reduction")}
-    close = None if name in _HABITS else nearest(name, declared | (set(FUNCTIONS) - CONVERSIONS) | set(SPECIAL))
+    close = nearest(name, declared | (set(FUNCTIONS) - CONVERSIONS) | set(SPECIAL))
+    close = close if close and is_misspelled(name, close) else None
     known = ", ".join(sorted({*declared, *FUNCTIONS, *SPECIAL} - CONVERSIONS))
-    help_ = _HABITS.get(name) or f"there are: {known}, and the types of numbers, as `int(x)`"
+    help_ = f"there are: {known}, and the types of numbers, as `int(x)`"
     run.report(Code.UNKNOWN_NAME, f"unknown function `{name}`", node.name_span,
                f"did you mean `{close}`?" if close else "", help=() if close else help_,
                write=close if close and _takes(x, close, args, node, at) else ())
@@ -125,24 +120,12 @@ def _counted(x: Expressions, node: t.Call, least: int, most: int, at: Sight) -> 
     if least <= count <= most:
         return True
     need = f"{least} argument{'s' if least != 1 else ''}" if least == most else f"at least {least} arguments"
-    drawn = node.name == "random" and at.highest > GRAPH
+    draws = node.name == "random" and (at.highest > GRAPH or at.inside is not None)
+    seed = rewrite.one_line(x.run.text(node.args[0])) if node.args else ""
     x.run.report(Code.WRONG_TYPE, f"`{node.name}` takes {need}, not {count}", node.span,
-                 help="a number in [0, 1) that depends on a seed and on keys alone:" if drawn else (),
-                 write=f"random({_seed(x, node, at)}, self{_turn(at)})" if drawn else (),
-                 replaces=node.span if drawn else None)
+                 help="a number in [0, 1) that depends on a seed and on keys alone:" if draws else (),
+                 write=drawn(x.run, at, seed) if draws else (), replaces=node.span if draws else None)
     return False
-
-
-def _seed(x: Expressions, node: t.Call, at: Sight) -> str:
-    """The text of the seed to propose for a call of `random`: its argument, the parameter `seed`, or 1."""
-    if node.args:
-        return rewrite.one_line(x.run.text(node.args[0]))
-    return "seed" if at.scope.find("seed") is not None else "1"
-
-
-def _turn(at: Sight) -> str:
-    """Return the text of a key that has a different value in each superstep; "" outside of loops."""
-    return "" if at.loop is None else ", iteration"
 
 
 def _declared(x: Expressions, node: t.Call, symbol: Symbol, args: list[Value]) -> Type | None:
@@ -303,7 +286,7 @@ def _random(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type 
     over = {None: ("vertex", "vertices", "self"), "edges": ("edge", "edges", "edge")}.get(at.inside)
     if good and at.highest > GRAPH and over is not None and all(v.level == GRAPH for v in args):
         text = rewrite.one_line(x.run.text(node))
-        turn = "" if re.search(r"\biteration\b", text) else _turn(at)
+        turn = "".join(f", {key}" for key in turns(x.run, at) if not re.search(rf"\b{key}\b", text))
         x.run.report(Code.SHARED_RANDOM, f"this random number is the same for every {over[0]}", node.span,
                      f"no argument differs between {over[1]}", help=f"with the {over[0]} as a further key:",
                      write=f"{text[:-1]}, {over[2]}{turn})", replaces=node.span)

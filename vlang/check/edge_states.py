@@ -227,3 +227,23 @@ def reversed_state(run: Run, node: t.Call, at: Sight) -> Value | None:
         run.report(Code.MANY_VALUES, "a start value cannot read the opposite edge, which has no value yet", node.span)
         return Value(None)
     return read_state(run, arg, symbol, at)
+
+
+def not_yet_known(run: Run, node: t.Name, label: str, at: Sight) -> Value:
+    """Report a name in a default that has no value yet when the default is needed (V105). An edge state may have it.
+
+    Args:
+        run: the running check.
+        node: the name.
+        label: the text shown beside it.
+        at: its context.
+    """
+    item = at.item
+    write: tuple[str, ...] = ()
+    if isinstance(item, t.EdgeField) and len(item.names) == 1:
+        write = (f"edge state {rewrite.one_line(run.text(item)).removeprefix('edge').strip()}",)
+    run.report(Code.MANY_VALUES, f"`{node.name}` is not known yet when a default is needed", node.span, label,
+               help="a default may use constants and parameters declared before it" +
+               ("; an edge state, which the program computes at the target of the edges, may use more:" * bool(write)),
+               write=write, replaces=item.span if write else None)
+    return Value(None)

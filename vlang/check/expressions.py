@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from vlang.check import names
-from vlang.check.advice.proposals import as_condition, as_type, numeric_field, replaced_operator
+from vlang.check.advice.proposals import as_condition, as_type, replaced_operator
+from vlang.check.advice.vertex_numbers import vertex_operand
 from vlang.check.calls import call
 from vlang.check.comparisons import report_incomparable
 from vlang.check.foreign.foreign_calls import foreign_column
@@ -212,17 +213,10 @@ class Expressions:
             return True
         text = rewrite.short(self.run.text(node))
         need = "an integer" if integral else "a number"
-        label, help_, write = f"this is {a(type_)}", "", ""
+        label, help_, write, place = f"this is {a(type_)}", "", "", whole.span
         if type_ == VERTEX:
             label = "a vertex is a name, not a quantity"
-            field = numeric_field(at, integral) if isinstance(node, (t.Name, t.Self)) else None
-            symbol = self.run.symbols.get(node)
-            if isinstance(whole, t.Unary):
-                help_ = "`min((-x, u) ...)` instead of `max((x, -u) ...)` takes the smallest vertex of the best"
-            elif field and (symbol is None or symbol.kind in ("neighbour", "member")):
-                help_ = "did you mean one of its fields?"
-                named = field if isinstance(node, t.Self) else f"{text}.{field}"
-                write = rewrite.edited(self.run.file.text, whole.span, [(node.span, named)])
+            help_, write, place = vertex_operand(self.run, node, op, at, whole, integral)
         elif isinstance(type_, Scalar) and type_.named:
             label = "a category is a name, not a quantity" if type_ == CATEGORY else "a point in time"
             help_ = "" if type_ == CATEGORY else "`a - b` of two times is a number of its unit; `t + n` is a time"
@@ -236,7 +230,7 @@ class Expressions:
             number = [(node.span, f"int({rewrite.one_line(self.run.text(node))})")]
             write = "" if op in "|&" else rewrite.edited(self.run.file.text, whole.span, number)
         self.run.report(Code.WRONG_TYPE, f"`{text}` is {a(type_)}; `{op}` needs {need}", node.span, label,
-                        help=help_ or (), write=write or (), replaces=whole.span if write else None)
+                        help=help_ or (), write=write or (), replaces=place if write else None)
         return False
 
     def _unary(self, node: t.Unary, at: Sight) -> Value:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from vlang.check.advice.computed import owner_of
 from vlang.check.expressions import Expressions
 from vlang.check.foreign.more_calls import before_name
+from vlang.check.reduce import over_edges
+from vlang.check.tables.checking import Run
 from vlang.check.tables.scope import EDGE, GRAPH, Sight, Value
-from vlang.check.tables.typing import item, numeric
+from vlang.check.tables.typing import item, numeric, spoken
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
-from vlang.types import BOOL, Tuple
+from vlang.types import BOOL, Scalar, Tuple
 
 __all__ = ["graph_level"]
 
+_JOINED = frozenset({"sum", "min", "max", "any", "all", "prod"})
 _FOLDS = {"<": "max", "<=": "max", ">": "min", ">=": "min"}
 
 
@@ -33,6 +37,8 @@ def graph_level(x: Expressions, node: t.Expr, value: Value, at: Sight, title: st
     cause = value.cause or node
     many = "one value per edge" if value.level == EDGE else "one value per vertex"
     write = None if isinstance(cause, t.Reduce) else _folded(x, node, at)
+    if isinstance(cause, t.Reduce) and over_edges(cause.domain) and _first_at_vertices(x, node, cause, at, title):
+        return False
     symbol = at.scope.find(node.name) if isinstance(node, t.Name) else None
     if isinstance(at.item, t.Let) and isinstance(node, t.Name) and before_name(at.item.name, node.name):
         help_, write = f"leave this line out: `old(v.{node.name})` is the value before the superstep, and " \
@@ -56,6 +62,52 @@ def graph_level(x: Expressions, node: t.Expr, value: Value, at: Sight, title: st
     run.report(Code.MANY_VALUES, f"{title}, but this is {many}", cause.span, many, help=help_, write=write or (),
                replaces=at.item.span if statement else node.span)
     return False
+
+
+def _first_at_vertices(x: Expressions, node: t.Expr, inner: t.Reduce, at: Sight, title: str) -> bool:
+    """Report a reduction over edges in place of one value for the whole graph. The proposed lines reduce the edges of
+    each vertex, and then the vertices. Returns whether there are such lines.
+
+    Args:
+        x: the checker of expressions.
+        node: the expression.
+        inner: its reduction over edges.
+        at: its context.
+        title: the beginning of the message.
+    """
+    run, item_ = x.run, at.item
+    fold = "sum" if inner.name == "count" else inner.name
+    type_, reduces = run.types.get(inner), [p for p in rewrite.inside(node) if isinstance(p, t.Reduce)]
+    if not isinstance(item_, (t.Let, t.GlobalValue)) or fold not in _JOINED or not isinstance(type_, Scalar) or \
+            reduces != [inner] or isinstance(owner_of(run, item_), (t.Where, t.Sweep)):
+        return False
+    if isinstance(item_, t.Let) and _read_at_vertices(run, item_.name):
+        run.report(Code.MANY_VALUES, f"{title}, but this is one value per vertex", inner.span, "one value per vertex",
+                   help=f"`gather {item_.name} = ...` names a value for each vertex; a `let` folds a field over the "
+                        "vertices, `sum(v.f for v in vertices)`")
+        return True
+    here, v = run.fresh(f"{item_.name}_here"), run.variable(at.scope, "v")
+    edits = [(inner.span, f"{fold}({v}.{here} for {v} in vertices)")]
+    wide = _sum_type(x, inner) if fold == "sum" and node is inner else None
+    if wide and isinstance(item_, t.GlobalValue) and item_.type is not None:
+        edits.append((item_.type.span, wide))
+    twice = fold == "sum" and inner.domain.kind == "both"
+    run.report(Code.MANY_VALUES, f"{title}, but this is one value per vertex", inner.span, "one value per vertex",
+               help=f"first at every vertex, then over the vertices{', so each edge counts at both ends' * twice}:",
+               write=(f"vertex {here}: {spoken(type_)} = {rewrite.one_line(run.text(inner))}",
+                      rewrite.edited(run.file.text, item_.span, edits)), replaces=item_.span)
+    return True
+
+
+def _read_at_vertices(run: Run, name: str) -> bool:
+    """Whether a name is read in a statement that has a value for each vertex."""
+    places: list[t.Node] = []
+    for node in rewrite.inside(run.file):
+        if isinstance(node, (t.Apply, t.Gather, t.VertexField)):
+            places.append(node)
+        elif isinstance(node, (t.Where, t.Activate)):
+            places.append(node.cond)
+    return any(isinstance(part, t.Name) and part.name == name for node in places for part in rewrite.inside(node))
 
 
 def _sum_type(x: Expressions, node: t.Expr) -> str | None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vlang.check.advice.proposals import as_field, moved_up, part_named
-from vlang.check.edge_states import read_state
-from vlang.check.foreign.foreign_names import COLUMNS, foreign_name, undeclared_column
+from vlang.check.advice.vertex_numbers import unknown_list
+from vlang.check.edge_states import not_yet_known, read_state
+from vlang.check.foreign.foreign_names import COLUMNS, NEIGHBOURS, foreign_name, undeclared_column
 from vlang.check.reductions.over_groups import compared_with_own
+from vlang.check.reductions.own_values import beside_member, own_value
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
 from vlang.check.tables.scope import EDGE, GRAPH, VERTEX_LEVEL, Sight, Value
@@ -43,21 +45,15 @@ def read_name(run: Run, node: t.Name, at: Sight) -> Value:
     if kind == "builtin":
         return _builtin(run, node, symbol, at)
     if at.place in ("edge", "param") and kind not in ("parameter", "argument"):
-        run.report(Code.MANY_VALUES, f"`{node.name}` is not known yet when a default is needed", node.span,
-                   SPOKEN[kind], help="a default may use constants and parameters declared before it")
-        return Value(None)
+        return not_yet_known(run, node, SPOKEN[kind], at)
     if kind in _GRAPH_KINDS:
         return Value(type_)
     if kind == "edge":
         return _edge_field(run, node, symbol, at)
     if kind == "state":
         return read_state(run, node, symbol, at)
-    if kind == "group":
-        return Value(type_, VERTEX_LEVEL, node)
-    if kind == "neighbour":
-        return Value(VERTEX, EDGE, node)
-    if kind == "member":
-        return Value(VERTEX, VERTEX_LEVEL, node)
+    if kind in ("group", "member", "neighbour"):
+        return Value(type_ if kind == "group" else VERTEX, EDGE if kind == "neighbour" else VERTEX_LEVEL, node)
     if kind in ("function", "reduction"):
         run.report(Code.WRONG_TYPE, f"`{node.name}` is {SPOKEN[kind]}, not a value", node.span,
                    help=f"call it: `{node.name}(...)`" if kind == "function" else
@@ -69,9 +65,7 @@ def read_name(run: Run, node: t.Name, at: Sight) -> Value:
 def _builtin(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
     name = node.name
     if at.place in ("edge", "param") and (at.place == "param" or name not in ("N", "M")):
-        run.report(Code.MANY_VALUES, f"`{name}` is not known yet when a default is needed", node.span,
-                   help="a default may use constants and parameters declared before it")
-        return Value(None)
+        return not_yet_known(run, node, "", at)
     if name == "iteration":
         if at.loop is None:
             run.report(Code.UNKNOWN_NAME, "`iteration` counts the supersteps of a `repeat`, and there is none here",
@@ -84,8 +78,9 @@ def _builtin(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
 def read_self(run: Run, node: t.Self, at: Sight) -> Value:
     """The type and level of `self`."""
     if at.inside == "vertices":
-        write = at.here or _member_name(at)
-        run.report(Code.NO_VERTEX, "`self` has no meaning here", node.span, _no_vertex(at), write=write)
+        help_, write, replaces = own_value(run, node, at.here or _member_name(at), at)
+        run.report(Code.NO_VERTEX, "`self` has no meaning here", node.span, _no_vertex(at), help=help_, write=write,
+                   replaces=replaces)
         return Value(None)
     return _placed(run, node, "self", VERTEX, at)
 
@@ -99,19 +94,19 @@ def _own(run: Run, node: t.Name, symbol: Symbol, type_: Type | None, at: Sight) 
             run.report(Code.NO_VERTEX, f"`{name}` of this vertex cannot be read for each vertex that points here",
                        node.span, f"`{member}.{name}` is that of the other one",
                        notes=run.note(symbol, "declared here"),
-                       help=f"use `{name}` after the gather, in an `apply`", write=f"{member}.{name}")
+                       help=f"use `{name}` after the gather, in an `apply`",
+                       write=() if beside_member(node, at) else f"{member}.{name}")
         elif symbol.kind == "accumulator":
-            write, declared = as_field(run, symbol)
+            field, declared = as_field(run, symbol)
             run.report(Code.MISPLACED_ACCUMULATOR, f"`{name}` is private to its vertex", node.span,
                        _no_vertex(at), notes=run.note(symbol, "gathered here"),
-                       help=f"{'keep' if write else 'apply'} it {'in' if write else 'to'} a field and read that field",
-                       write=write or (), replaces=declared)
+                       help=f"{'keep' if field else 'apply'} it {'in' if field else 'to'} a field and read that field",
+                       write=field or (), replaces=declared)
         else:
-            if any(f"{member}.{name}" == other for other in _compared(run, node, at)):
-                compared_with_own(run, node, at.item, _no_vertex(at))
-            else:
-                run.report(Code.NO_VERTEX, f"`{name}` needs a vertex", node.span, _no_vertex(at),
-                           write=f"{member}.{name}")
+            help_, write, place = compared_with_own(run, node, at) if f"{member}.{name}" in _compared(run, node, at) \
+                else own_value(run, node, f"{member}.{name}", at)
+            run.report(Code.NO_VERTEX, f"`{name}` needs a vertex", node.span, _no_vertex(at), help=help_, write=write,
+                       replaces=place)
         return Value(None)
     return _placed(run, node, name, type_, at, symbol)
 
@@ -119,7 +114,7 @@ def _own(run: Run, node: t.Name, symbol: Symbol, type_: Type | None, at: Sight) 
 def _compared(run: Run, node: t.Name, at: Sight) -> Iterator[str]:
     """The texts of the expressions with which a statement compares a name."""
     for part in rewrite.inside(at.item):
-        if isinstance(part, t.Compare) and node in (part.left, part.right):
+        if isinstance(part, t.Compare) and part.op == "==" and node in (part.left, part.right):
             yield run.text(part.right if node is part.left else part.left)
 
 
@@ -278,7 +273,10 @@ def applied_symbol(run: Run, name: str, span: t.Span, node: t.Node, at: Sight) -
         run.report(Code.UNKNOWN_NAME, f"`{name}` is no set of vertices", span,
                    help="edges are `u -> self`, `self -> u` and `u -- self`; all vertices are `u in vertices`")
     elif symbol is None:
-        unknown(run, t.Name(span, name), name, span, at)
+        if isinstance(node, (t.ForVertices, t.Domain)) and name not in run.broken | NEIGHBOURS:
+            unknown_list(run, name, span, at)
+        else:
+            unknown(run, t.Name(span, name), name, span, at)
     else:
         run.symbols[node] = symbol
     return symbol

@@ -108,6 +108,8 @@ def _unnamed(x: Expressions, node: t.Reduce, at: Sight, edges: bool) -> None:
     place, text = _VERTEX_PLACES[at.place], rewrite.one_line(x.run.text(node))
     head = _head(run.file.text, at.item)
     edited = rewrite.edited(run.file.text, head, [(node.span, word)])
+    if isinstance(at.item, t.Apply) and not at.item.keyword:
+        edited = f"apply {edited}"
     first = f"gather {word} = {text}" if edges else f"let {word} = {text}"
     write = (first, edited)
     where = "collected from the neighbours" if edges else "one value for the whole graph"
@@ -249,11 +251,12 @@ def _valueless(x: Expressions, node: t.Reduce, body: Type | None, edges: bool) -
     near = over_edges(node.domain)
     label = "a vertex may have no edges here" if near else "there may be no such vertex"
     default = _own_value(x, node) or (0 if node.name == "mean" else zero(body) if body is not None else "")
+    known = body is not None or node.name == "mean"
     gets = "what an isolated vertex gets" if near else "what a vertex then gets" if edges else "what it is then"
     x.run.report(Code.EMPTY_REDUCTION, f"`{node.name}` of no {'neighbours' if near else 'vertices'} has no value",
                  node.span, label,
-                 help=f"say {gets}, for example:" if body is not None else f"say {gets}: `default = VALUE`",
-                 write=f"{text.rstrip()[:-1]}, default = {default})" if body is not None else ())
+                 help=f"say {gets}, for example:" if known else f"say {gets}: `default = VALUE`",
+                 write=f"{text.rstrip()[:-1]}, default = {default})" if known else ())
 
 
 def _own_value(x: Expressions, node: t.Reduce) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from vlang.check.advice.computed import computed_gather
+from vlang.check.advice.computed import computed_gather, declared_above
 from vlang.check.applies import apply
 from vlang.check.declarations import Declarations
 from vlang.check.expressions import Expressions
@@ -101,8 +101,11 @@ class Statements:
     def _vertex_field(self, item: t.VertexField, around: Around) -> None:
         if isinstance(around.block, (t.Where, t.Sweep)):
             word = "where" if isinstance(around.block, t.Where) else "sweep"
+            lines, place = declared_above(self.run, around.block, item)
             self.run.report(Code.MISPLACED_DECLARATION, f"a field cannot be declared in `{word}`", item.span,
-                            "its block runs for some vertices only", help="declare it before, for all vertices")
+                            "its block runs for some vertices only",
+                            help=f"declare it before, for all vertices{':' if lines else ''}", write=lines,
+                            replaces=place)
         self.declarations.vertex_field(item, around.scope, around.loop, around.block is not None)
 
     def _edge_field(self, item: t.EdgeField, around: Around) -> None:

@@ -251,6 +251,10 @@ def _unknown(word: Word, result: Scan) -> None:
     elif word.text == ";":
         result.problem("`;` ends no statement", word.start, word.end, help=("a statement ends with its line:",),
                        line=line, write=(line.first.rstrip("; "),))
+    elif word.text in "{}" and re.match(r"(?:vertex|apply|let)\b.*[=|] ?\{", line.first):
+        result.problem("there are no sets as values", word.start, word.end,
+                       help=("a set of at most 64 numbers is a `u64`: `bit(i)` has one of them, `|` and the reduction "
+                             "`bitor` join sets, and `x & bit(i) != 0` asks for one",))
     elif word.text in "{}":
         result.problem(f"`{word.text}` marks no block and no set", word.start, word.end,
                        help=("a block begins with `:` and is indented",))

@@ -10,7 +10,7 @@ from vlang.check.tables.checking import Run
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 
-__all__ = ["Proposal", "computed_gather", "owner_of", "with_default"]
+__all__ = ["Proposal", "computed_gather", "declared_above", "owner_of", "with_default"]
 
 Proposal = tuple[tuple[str, ...], t.Span]
 """The lines to write, and the part of the program that they replace."""
@@ -114,3 +114,23 @@ def owner_of(run: Run, item: t.Statement) -> t.Node | None:
         if isinstance(block, t.Block) and item in block.items:
             return node
     return None
+
+
+def declared_above(run: Run, block: t.Where | t.Sweep, item: t.VertexField) -> tuple[tuple[str, ...], t.Span | None]:
+    """The lines that declare a field above the block in which it is declared, and apply its value in the block.
+
+    Args:
+        run: the running check.
+        block: the `where` or `sweep`, whose block runs for some vertices only.
+        item: the declaration in this block.
+    """
+    if item.init is None or len(item.names) != 1 or item not in block.block.items:
+        return (), None
+    text, (name,), type_ = run.file.text, item.names, run.text(item.type)
+    first = {"vertex": "none", "bool": "false", "category": '"other"', "date": "inf", "time": "inf"}.get(type_, "0")
+    margin = block.span.column - 1
+    lines = [line.rstrip() for line in text[block.span.start : item.span.start].split("\n")]
+    kept = [lines[0], *(line[margin:] for line in lines[1:] if line.strip())]
+    return (f"vertex {name}: {type_} = {first}", *kept,
+            f"{' ' * (item.span.column - 1 - margin)}apply {name} = {rewrite.one_line(run.text(item.init))}"), \
+        t.Span(block.span.start, item.span.end, block.span.line, block.span.column)

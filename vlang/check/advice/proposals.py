@@ -15,9 +15,8 @@ from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
 from vlang.types import BOOL, VERTEX, Scalar, Tuple, Type, common, converts
 
-__all__ = ["as_condition", "as_field", "as_type", "moved_up", "no_vertex", "numeric_field", "operand", "part_named",
-           "replaced_operator", "without_domain"]
-
+__all__ = ["as_condition", "as_field", "as_type", "moved_up", "no_vertex", "operand", "part_named", "replaced_operator",
+           "without_domain"]
 
 def as_field(run: Run, symbol: Symbol, in_loops: bool = False) -> tuple[str, t.Span | None]:
     """Return a vertex field with the name and the first value of `symbol`, and the declaration that the field replaces.
@@ -64,6 +63,13 @@ def as_type(run: Run, node: t.Expr, target: Type,
     """
     if no_vertex(node, target):
         return "no vertex is `none`:", "none", node.span
+    if isinstance(target, Scalar) and target.kind == "time":
+        named = {part.name for part in rewrite.inside(node) if isinstance(part, t.Name)}
+        params = [one for one in run.file.params if one.name in named and one.type is not None
+                  and run.text(one.type).partition("[")[0] in ("date", "time") and run.text(one.type) != spoken(target)]
+        if len(params) == 1:
+            given = "" if params[0].default is None else f" = {run.text(params[0].default)}"
+            return "times count the same unit:", f"{params[0].name}: {spoken(target)}{given}", params[0].span
     if isinstance(node, t.Binary) and node.op == "/" and isinstance(target, Scalar) and target.integral:
         types = [run.types.get(part) for part in (node.left, node.right)]
         result = common(types[0], types[1]) if types[0] is not None and types[1] is not None else None
@@ -169,10 +175,3 @@ def without_domain(run: Run, node: t.Call, at: Sight, code: Code, title: str, la
     run.report(code, title, node.span, label, help="over the vertices:" if write else
                f"`{name}(u.x for u -> self)` over edges, `{name}(v.x for v in vertices)` over vertices",
                write=write, replaces=at.item.span if write and at.place == "apply" else None)
-
-
-def numeric_field(at: Sight, integral: bool) -> str | None:
-    """The first field of numbers, or of integers, that a program declares; None if it has none."""
-    fields = [s for s in at.scope.visible() if s.kind == "field" and isinstance(s.type, Scalar)
-              and (s.type.integral if integral else s.type.numeric)]
-    return min(fields, key=lambda s: s.decl.span.start if s.decl else 0).name if fields else None

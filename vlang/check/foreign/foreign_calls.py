@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from vlang.check.advice.vertex_numbers import numbered
+from vlang.check.foreign.mathematics import foreign_draw, foreign_number, foreign_sketch, foreign_time
 from vlang.check.foreign.more_calls import MORE_RULES, Advice
 from vlang.check.tables.checking import Run
 from vlang.check.tables.scope import Sight
@@ -57,7 +59,7 @@ def only_edge(at: Sight) -> str:
 def foreign_call(run: Run, node: t.Call, at: Sight) -> bool:
     """Return whether a call is of another language. A call in the notation of another language is reported (V101)."""
     for rule in (_choice, _literal, _number, _column_of, _identity, _fold, _adjacent, _layer, _best, _sets,
-                 *MORE_RULES):
+                 *MORE_RULES, foreign_number, foreign_draw, foreign_time, foreign_sketch):
         advice = rule(run, node, at)
         if advice is not None:
             title, help_, write, replaces = advice
@@ -128,8 +130,11 @@ def _identity(run: Run, node: t.Call, at: Sight) -> Advice | None:
         return None
     if not _is_vertex(node.args[0], at):
         return None
-    return (f"there is no function `{node.name}`", "a vertex is its own value, of the type `vertex`:",
-            run.text(node.args[0]), node)
+    title = f"there is no function `{node.name}`"
+    if any(isinstance(one, t.Binary) and node in (one.left, one.right) for one in rewrite.inside(at.item)):
+        help_, write, head = numbered(run, node.name)
+        return title, help_, write, t.Name(head, node.name)
+    return title, "a vertex is its own value, of the type `vertex`:", run.text(node.args[0]), node
 
 
 def _fold(run: Run, node: t.Call, at: Sight) -> Advice | None:

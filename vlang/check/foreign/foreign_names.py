@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
+from vlang.check.advice.vertex_numbers import below_header
 from vlang.check.tables.checking import Run
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
-from vlang.types import BOOL
+from vlang.types import BOOL, Scalar
 
 __all__ = ["COLUMNS", "NEIGHBOURS", "foreign_name", "foreign_reduction", "undeclared_column"]
 
@@ -29,6 +30,7 @@ _NAMES: dict[str, Advice] = {
     "converged": ("`repeat:` without `until` ends when nothing changes; `until` needs a condition for the graph", ""),
     "superstep": ("`iteration` counts supersteps from 1", "(iteration - 1)"),
     **dict.fromkeys(("round", "step", "epoch", "iter", "rnd"), ("`iteration` counts supersteps from 1", "iteration")),
+    **dict.fromkeys(("null", "NULL", "nil"), ("no vertex is `none`", "none")),
     "pi": ("", "3.141592653589793"), "nan": ("", "(0.0 / 0.0)"), "NaN": ("", "(0.0 / 0.0)"),
     **dict.fromkeys(("num_vertices", "num_nodes", "n_vertices", "n_nodes", "V"),
                     ("the number of vertices is `N`", "N")),
@@ -46,13 +48,12 @@ def foreign_name(name: str) -> Advice | None:
 
 def undeclared_column(run: Run, name: str, span: t.Span) -> None:
     """Report a name that is probably a column of the edges without a declaration (V101)."""
-    file, title = run.file, f"unknown name `{name}`"
-    end = file.text.find(")", file.params[-1].span.end) + 1 if file.params else file.name_span.end
-    head = t.Span(end, end, file.name_span.line, file.name_span.column)
+    title = f"unknown name `{name}`"
     once = all(problem.title != title for problem in run.problems)
     run.report(Code.UNKNOWN_NAME, title, span,
                help="a column of the edges is declared below the header, with a value for "
-               "graphs without it:", write=f"edge {name}: float = 1" if once else (), replaces=head if once else None)
+               "graphs without it:", write=f"edge {name}: float = 1" if once else (),
+               replaces=below_header(run) if once else None)
 
 
 _FOLDS = {**dict.fromkeys(("scatter_add", "scatter_sum", "segment_sum", "index_add", "total", "add"), "sum"),
@@ -73,16 +74,19 @@ def foreign_reduction(run: Run, node: t.Reduce) -> Advice | None:
             rest = rest[: rest.rindex(default)] + f"(0, {default})"
         pairs = f"{name[3:]}(({body}, {node.domain.name}){' ' if rest[:1] != ' ' else ''}{rest})"
         gathered = _GATHERED.search(run.file.text[: node.span.start].rpartition("\n")[2])
+        tie = ", of equal ones the last" if name == "argmax" else ""
         if gathered is not None and not over:  # a `gather` is one reduction and nothing else
-            return f"the vertex is the second part of the best tuple, `{gathered[1]}[1]`:", pairs
-        return "the vertex is the second part of the best tuple:", f"{pairs}[1]"
+            return f"the vertex is the second part of the best tuple, `{gathered[1]}[1]`{tie}:", pairs
+        return f"the vertex is the second part of the best tuple{tie}:", f"{pairs}[1]"
     if name in ("std", "stdev", "std_dev") and over:
         default = "" if node.default is not None else ", default = 0"
         mean = f"mean({{}}{' ' if rest[:1] != ' ' else ''}{rest}{default})"
         squares = mean.format(f"({body}) ** 2")
         return "by the mean of the squares:", f"sqrt(max({squares} - {mean.format(body)} ** 2, 0.0))"
     other = {"avg": "mean", "average": "mean", "product": "prod", "some": "any", "every": "all", "exists": "any",
-             "or": "any", "lor": "any", "and": "all", "land": "all", "plus": "sum"}.get(name.lower())
+             "or": "any", "lor": "any", "and": "all", "land": "all", "plus": "sum", "xor": "bitxor"}.get(name.lower())
+    if _of_bits(run, node):
+        other = {"or": "bitor", "union": "bitor", "and": "bitand", "intersection": "bitand"}.get(name.lower(), other)
     if other is not None:
         number = [(node.body.span, f"float({body})")] if other == "mean" and run.types.get(node.body) == BOOL else []
         edits = [(node.name_span, other), *number]
@@ -108,10 +112,17 @@ def foreign_reduction(run: Run, node: t.Reduce) -> Advice | None:
         return ("`by` makes a group of every key, for example the number of groups:",
                 f"count(true{domain} by {run.fresh('each')} = {body})")
     if name in ("sorted", "sort", "list", "set", "unique", *_LISTS):
-        if over:
+        if over or (name not in _LISTS and not (name in ("sorted", "sort") and
+                                                run.file.text[node.span.end :].startswith(("[0]", "[-1]")))):
             return _MANY, ""
         last = run.file.text[node.span.end :].startswith("[-1]")
         fold = "sum" if name in _LISTS else "max" if last else "min"
         return (f"{_MANY.partition(';')[0]}, for example their {_SPOKEN[fold]}:",
                 fold + rewrite.one_line(run.text(node))[len(name):])
     return None
+
+
+def _of_bits(run: Run, node: t.Reduce) -> bool:
+    """Whether the contributions to a reduction are integers, which other languages combine bit by bit."""
+    type_ = run.types.get(node.body)
+    return isinstance(type_, Scalar) and type_.integral

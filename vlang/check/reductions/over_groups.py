@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from vlang.check.reductions.own_values import ONE_VALUE, Advice, own_names, own_value
 from vlang.check.tables.checking import Run
+from vlang.check.tables.scope import Sight
 from vlang.check.tables.typing import a, spoken
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
@@ -32,15 +34,15 @@ def grouped_vertices(run: Run, node: t.Reduce, group: t.Grouping, item: t.Node) 
                replaces=item.span if write else None)
 
 
-def compared_with_own(run: Run, node: t.Name, item: t.Node, label: str) -> None:
-    """Report a condition `v.f == f` of a reduction over the vertices v, or a count of such vertices (V104).
+def compared_with_own(run: Run, node: t.Name, at: Sight) -> Advice:
+    """What to write for a condition `v.f == f` of a reduction over the vertices v, or a count of such vertices.
 
     Args:
         run: the running check.
         node: the name `f`.
-        item: the statement.
-        label: the text shown beside the name.
+        at: its context.
     """
+    item = at.item
     help_: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
     named = where_named(key=f"v.{node.name}")
@@ -58,9 +60,10 @@ def compared_with_own(run: Run, node: t.Name, item: t.Node, label: str) -> None:
                 help_, write = _instead(run, whole, item, key, whole.body, rest)
             elif whole.name == "count":
                 help_, write = _instead(run, whole, item, key, None, parts)
-    run.report(Code.NO_VERTEX, f"`{node.name}` needs a vertex", node.span, label,
-               help=("a reduction over vertices has one value for the whole graph, not one for each group",
-                     *(help_ or (named,))), write=write, replaces=item.span if write else None)
+    advice = own_value(run, node, node.name, at)
+    if not write and len(advice[1]) > 1:
+        return advice
+    return (f"{ONE_VALUE}, not one for each group", *(help_ or (named,))), write, item.span
 
 
 def no_pointer(run: Run, node: t.Reduce, points: Pointing, type_: Type, item: t.Node) -> None:
@@ -98,6 +101,8 @@ def _instead(run: Run, node: t.Reduce, item: t.Node, key: t.Expr, body: t.Expr |
     whole = isinstance(item, t.VertexField) and item.init is node and len(item.names) == 1 \
         and not node.keys and node.domain.kind == "vertices"
     symbol = run.root.find(key.name) if isinstance(key, t.Member) else None
+    if any(own_names(run, part) for part in (*cond, *(() if body is None else (body,)))):
+        return (), ()
     if not whole or not isinstance(item, t.VertexField):
         return (), ()
     key_type = spoken(symbol.type) if symbol is not None and symbol.type is not None else ""

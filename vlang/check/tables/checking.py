@@ -22,6 +22,8 @@ __all__ = ["Run"]
 
 Notes = tuple[tuple[t.Span, str], ...]
 
+_DECLARED = re.compile(r"^(?:gather|let|vertex) (\w+)", re.MULTILINE)
+
 
 @dataclass(eq=False)
 class Run:
@@ -175,8 +177,9 @@ class Run:
         return wish if scope.find(wish) is None else self.fresh(wish)
 
     def fresh(self, wish: str) -> str:
-        """The name `wish`, followed by a number if the program already uses this name."""
-        taken = WORDS | set(re.findall(r"[A-Za-z_][A-Za-z0-9_]*", self.file.text))
+        """The name `wish`, followed by a number if the program or the proposal of an earlier message uses this name."""
+        proposed = "\n".join(line for problem in self.problems for line in problem.write)
+        taken = WORDS | set(re.findall(r"[A-Za-z_][A-Za-z0-9_]*", self.file.text)) | set(_DECLARED.findall(proposed))
         return next(n for n in chain([wish], (f"{wish}{k}" for k in count(2))) if n not in taken)
 
 

@@ -20,6 +20,7 @@ from vlang.syntax.mistakes.dialects import LINES
 from vlang.syntax.mistakes.hints import parses
 from vlang.syntax.mistakes.loops import (
     breadth_first,
+    constants,
     counted,
     do_while,
     edge_function,
@@ -28,6 +29,9 @@ from vlang.syntax.mistakes.loops import (
     function,
     halted_vertices,
     loop,
+    named_rounds,
+    of_constants,
+    written_edges,
 )
 from vlang.syntax.mistakes.patterns import accumulated, directed_triangles, match_query, path_pattern, several_steps
 from vlang.syntax.mistakes.spelling.words import respelled
@@ -43,7 +47,8 @@ _RULES: tuple[_Rule, ...] = (match_query, path_pattern, several_steps, directed_
                              do_while, either, breadth_first,
                              halted_vertices,
                              edge_function, function, edge_function_applied, traversal, messages_of_edges,
-                             two_fors, listed, distinct, distinct_of_all, component_sum, unpacked, *LINES)
+                             two_fors, listed, distinct, distinct_of_all, component_sum, unpacked, named_rounds,
+                             constants, of_constants, written_edges, *LINES)
 
 
 def report_blocks(found: Scan) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from vlang.syntax.mistakes.block import Block, Found
+from vlang.syntax.mistakes.foreign_groups import foreign_group
 from vlang.syntax.mistakes.surroundings import split
 
 __all__ = ["component_sum", "distinct", "distinct_of_all", "listed", "two_fors", "unpacked"]
@@ -24,6 +25,8 @@ _LISTED = re.compile(r"(?P<before>.*?)\b(?P<fold>min|max|sum|any|all)\((?P<x>\w+
 _NOTHING = {"min": "inf", "max": "-inf", "sum": "0", "any": "false", "all": "true"}
 _DISTINCT = re.compile(r"(?P<head>(?:global|let) (?P<name>\w+)(?:: \w+)? = )count\((?P<at>distinct) (?P<v>\w+)\."
                        r"(?P<field>\w+) for (?P=v) in vertices\)")
+_BEST_GROUP = re.compile(r"(?P<head>gather \w+ = (?:max|min)\()(?P<body>(?!\().+)"
+                         r"(?P<rest> for (?:\w+ (?:->|--) self|self -> \w+) by (?P<key>\w+) = .+)")
 _UNPACKED = re.compile(r"gather (?P<at>\((?P<parts>\w+(?:, ?\w+)+)\)) = (?P<value>.+)")
 _COMPONENTS = re.compile(r"(?P<before>.*?)\b(?P<x>\w+)\.(?P<at>(?P<fold>sum|mean|min|max|argmin|argmax)\(\))"
                          r"(?P<after>.*)")
@@ -122,6 +125,16 @@ def component_sum(block: Block) -> Found | None:
                  (f"{match['before']}{match['fold']}({match['x']}){match['after']}",), match["at"])
 
 
+def _of_groups(line: str, block: Block, parts: int) -> str:
+    """A gather of the best group, in which the key of the group is the second of two parts."""
+    habit = foreign_group(line, block.around)
+    line = habit.write[0] if habit is not None and len(habit.write) == 1 else line
+    match = _BEST_GROUP.fullmatch(line)
+    if match is None or parts != 2:
+        return line
+    return f"{match['head']}({match['body']}, {match['key']}){match['rest']}"
+
+
 def unpacked(block: Block) -> Found | None:
     """Recognise `gather (r, s) = min((u.a, u.b) for u -- self)`, whose parts are read in the lines below."""
     match = _UNPACKED.fullmatch(block.text(0))
@@ -130,7 +143,7 @@ def unpacked(block: Block) -> Found | None:
     parts, lines = re.split(", ?", match["parts"]), block.found.lines
     best, indent, last = block.around.fresh("_".join(parts)), lines[block.place].indent, 0
     reads = re.compile(rf"(?<![.\w])(?:{'|'.join(parts)})(?!\w)")
-    below = [block.text(0).replace(match["at"], best, 1)]
+    below = [_of_groups(block.text(0).replace(match["at"], best, 1), block, len(parts))]
     while block.place + len(below) < len(lines) and lines[block.place + len(below)].indent >= indent:
         offset = len(below)
         new = reads.sub(lambda read: f"{best}[{parts.index(read[0])}]", block.text(offset))

@@ -36,8 +36,9 @@ _SWAP = re.compile(r"(?:if ?\(?)?(?P<at>CAS|compare_and_swap|compareAndSwap)\(&?
 _COUNTER = re.compile(r"(?P<head>.* = )Counter\((?P<body>[^()]+?) for "
                       r"(?P<domain>\w+ (?:->|--) self|self (?:->|--) \w+)\)"
                       r"\.(?P<at>most_common)\(1?\)\[0\](?P<last>\[[01]\])?")
-_SET = re.compile(r"(?P<head>gather (?P<name>\w+) = )(?P<at>\{(?P<body>[^{}]+?) for (?P<domain>[^{}]+)\})")
-_FREE = re.compile(r"(?P<head>apply \w+ = )(?P<at>min)\((?P<c>\w+) for (?P=c) in range\(.*\) "
+_SET = re.compile(r"(?P<head>gather (?P<name>\w+) = )(?P<at>(?:\{|(?:frozen)?set\(\[?)(?P<body>[^{}]+?) for "
+                  r"(?P<domain>[^{}]+?)(?:\}|\]?\)))")
+_FREE = re.compile(r"(?P<head>apply \w+ = )(?P<at>min|next)\((?P<c>\w+) for (?P=c) in range\(.*\) "
                    r"if (?P=c) not in (?P<set>\w+)\)")
 _DATA = re.compile(r"(?P<at>(?:\w+\.)?ndata\[[\"'](?P<name>\w+)[\"']\]) = (?P<value>.+)")
 _NODES = re.compile(r"(?P<head>.*?)(?:\bdgl\.)?(?P<at>\b(?P<fold>sum|mean|max)_nodes)"
@@ -72,6 +73,8 @@ def _local(block: Block) -> Found | None:
         write, word = f"gather {name} = {value}", "gather"
     elif fields:
         write, word = f"vertex {name}: {type_} = {value}", "vertex"
+    elif any(re.match(rf"(?:apply )?{name} ?(?:[-+*/]?=[^=]|\+\+|--)", line) for line in block.around.after):
+        write, word = f"vertex {name}: {type_} = {value}", "vertex"  # a counter, with the same value at every vertex
     else:
         write, word = f"let {name} = {value}", "let"
     return Found(f"`{match['at']}` is written with `{word}`",
@@ -167,7 +170,8 @@ def _sets(block: Block) -> Found | None:
         return Found(title, "the number of different values, for example:",
                      (f"{match['head']}count(true for {match['domain']} by each = {match['body']})",), match["at"])
     match = _FREE.fullmatch(block.text(0))
-    if match is None:
+    if match is None or not any((one := _SET.fullmatch(text)) and one["name"] == match["set"]
+                                for text in block.around.before):
         return None
     return Found("a reduction ranges over edges or vertices, not over numbers",
                  "`mex` is the least number that does not "

@@ -21,6 +21,8 @@ _FIELD = re.compile(r"vertex (?P<name>\w+): ?(?P<type>\w+) ?= ?(?P<fold>\w+)\((?
                     r"(?: if (?P<cond>.+))?")
 _DRAW = re.compile(r"(?P<at>\brandom\.(?:random|uniform|rand)|\brand|\brandom)\((?:0(?:\.0)?, ?1(?:\.0)?)?\)")
 _CHOICE = re.compile(r"(?P<at>\b(?:random|np\.random)\.choice)\(\[?(?P<body>(?P<value>[\w.]+) for [^,()\[\]]+)\]?\)")
+_OVER = re.compile(r" for (?:(?P<v>\w+) in vertices|\w+ (?:->|--) \w+)")
+_DRAWN = re.compile(r"\b(?:random|rand|random\.(?:random|uniform|rand))\(")
 _LOOP = re.compile(r"(?:for (?P<i>\w+) |foreach ?\((?P<j>\w+)|(?P<repeat>repeat|while|do)\b)")
 
 
@@ -82,7 +84,11 @@ def foreign_random(line: str, around: Surroundings) -> Habit | None:
     draw = _DRAW.search(line)
     if draw is None:
         return None
-    new = f"{line[: draw.start()]}random({keys}, self){line[draw.end() :]}"
+    over = _OVER.search(line, draw.end())
+    key = "self" if over is None else over["v"] or "edge"
+    earlier = sum(len(_DRAWN.findall(text)) for text in (*around.before, line[: draw.start()]))
+    other = f", {earlier + 1}" if earlier else ""  # otherwise both calls would give the same numbers
+    new = f"{line[: draw.start()]}random({keys}, {key}{other}){line[draw.end() :]}"
     return Habit(f"`{draw['at']}` is written `random(seed, key, ...)`",
                  ("its seed and keys decide the number, so that every run gives the same:",), (new,), draw.span("at"))
 

@@ -109,12 +109,14 @@ def in_words(found: Scan, line: Line, problem: Problem) -> Problem:
     if new and not parses(new[1]) and new[1][0] != text:
         from vlang.syntax.mistakes.habits import habit_of  # start-up: compiles many patterns
 
-        habit = habit_of(new[1][0])
-        new += [tuple(respelled(one)[0] for one in habit.write)] if habit is not None else []
+        habits = [habit_of(new[1][0])] + [habit_of(one) for one in problem.write if len(problem.write) == 1]
+        new += [tuple(respelled(one)[0] for one in habit.write) for habit in habits if habit is not None]
     write = next((one for one in new if one and one[0] != text and parses(one)), ())
     if any(one.startswith("leave") for one in problem.help):
         write = ()
-    return replace(problem, write=write, replaces=found.source.span(line.start, line.end) if write else None)
+    help_ = problem.help if write or not problem.write else tuple(one.removesuffix(":") for one in problem.help)
+    return replace(problem, help=help_, write=write,
+                   replaces=found.source.span(line.start, line.end) if write else None)
 
 
 def parses(lines: tuple[str, ...]) -> bool:

@@ -1,4 +1,6 @@
-"""Loops over neighbours, edges or messages, and functions on edges: a gather and an apply do the same."""
+"""Loops over neighbours, edges, messages, numbers or supersteps, and functions on edges: a gather and an apply do the
+same.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,8 @@ import re
 from vlang.syntax.mistakes.block import LEAVE_ALL, Block, Found, gathered, plain
 from vlang.syntax.mistakes.surroundings import split
 
-__all__ = ["breadth_first", "counted", "do_while", "edge_function", "edge_function_applied", "either", "function",
-           "halted_vertices", "loop"]
+__all__ = ["breadth_first", "constants", "counted", "do_while", "edge_function", "edge_function_applied", "either",
+           "function", "halted_vertices", "loop", "named_rounds", "of_constants", "written_edges"]
 
 _IN = frozenset({"predecessors", "in_neighbors", "in_neighbours", "in_edges", "innbrs", "messages", "getmessages",
                  "msgs", "inbox", "incoming"})
@@ -30,12 +32,18 @@ _APPLIED = re.compile(r"edge(?:s|set)\w*\.(?:\w+\(.*\)\.)?(?P<at>apply\w*)\((?P<
 _HALT = re.compile(r"(?:\w+\.)?vote_?to_?halt\(\);?", re.IGNORECASE)
 _COUNTED = (re.compile(r"for (?P<i>\w+) in (?P<at>range)\((?P<args>.+)\):"),
             re.compile(r"for (?P<i>\w+) in (?P<at>(?P<a>\w+) ?(?P<op>\.\.[.=]?|:) ?(?P<b>.+?)):"),
+            re.compile(r"for (?P<i>\w+) ?(?P<at>(?P<all>=) ?(?P<a>\w+)(?P<op> to | ?: ?|, ?)(?P<b>[^:,]+?)) ?[:{]?"),
             re.compile(r"for(?:each)? ?\((?:int |auto )?(?P<i>\w+) ?(?::|in) ?"
                        r"(?P<at>(?P<a>\w+) ?(?P<op>\.\.[.=]?|:) ?(?P<b>[^{}]+?))\) ?[{:]"))
 _ASSIGNED = re.compile(r"(?:apply )?(?P<name>\w+) = (?P<value>.+?);?")
 _DO, _ENDS_DO = re.compile(r"(?P<at>do) ?[{:]"), re.compile(r"(?:\} ?)?(?P<at>while|until) ?\(?(?P<test>.+?)\)?;?")
 _ENDLESS = re.compile(r"changed|not converged|!converged|not done|!done|true|True|1")
 _BFS = re.compile(r"(?P<at>InBFS) ?\((?P<v>\w+) ?: ?\w+\.Nodes [Ff]rom (?P<root>\w+)\)(?: ?\{)?:?")
+_ROUNDS = re.compile(r"repeat(?: (?P<many>.+?)(?: times)?)? (?P<at>(?:as|with|counting) (?P<name>\w+)):")
+_CONSTANTS = re.compile(r"(?P<at>enum)(?: class)? (?P<name>\w+) ?(?:\{|:|=)? ?(?P<items>\w+(?:, ?\w+)*) ?\}?;?")
+_OF_TYPE = re.compile(r"(?P<head>(?:vertex|edge) \w+): (?P<type>\w+)(?P<rest>.*)")
+_OVER_EDGES = re.compile(r"(?P<at>for (?:each )?(?:edge )?(?P<u>\w+) -> (?P<v>\w+))(?: (?:if|where) (?P<cond>.+))?:")
+_EDGE_WRITE = re.compile(r"(?:apply )?(?P<name>\w+) (?P<op>[-+*]?=) (?P<value>[^=].*)")
 _TITLE = "a loop over neighbours is written as a `gather`, not as `{}`"
 _HELP = "one reduction combines them, then the vertex applies what was gathered:"
 
@@ -112,7 +120,7 @@ def _before(text: str) -> str:
 
 
 def counted(block: Block) -> Found | None:
-    """Recognise a loop over numbers: `for i in range(n):`, `for i in 0..n:`, `for i in 1:n:`, `foreach (i : 1..n) {`.
+    """Recognise a loop over numbers: `for i in range(n):`, `for i in 0..n:`, `for i = 1:n`, `foreach (i : 1..n) {`.
 
     `range(a, b)` and what begins at 0 exclude the last number: `0..n` are n rounds. A loop from 0 whose number is not
     read counts from 1.
@@ -127,7 +135,7 @@ def counted(block: Block) -> Found | None:
         low, high = (["0", *args] if len(args) == 1 else args)[:2] if len(args) <= 2 else ("", "")
     else:
         low, high = match["a"], match["b"].strip()
-    excluded = ranged or (low == "0" and match["op"] in ("..", ":"))
+    excluded = ranged or (low == "0" and match["op"] in ("..", ":") and "all" not in match.re.groupindex)
     read = any(re.search(rf"(?<![\w.]){match['i']}\b", line) for line in block.body())
     if excluded and low == "0" and not read:
         low = "1"
@@ -206,12 +214,70 @@ def halted_vertices(block: Block) -> Found | None:
                  f"{LEAVE_ALL}: `activate when c` is a narrower condition", (), body[0], 2)
 
 
+def named_rounds(block: Block) -> Found | None:
+    """Recognise `repeat n times as t:` and `repeat as t:`."""
+    match = _ROUNDS.fullmatch(block.text(0))
+    if match is None:
+        return None
+    name, title = match["name"], f"`{match['at']}` names no number of the superstep"
+    if match["many"]:
+        return Found(title, "a loop over numbers has a name:", (f"for {name} from 1 to {match['many']}:",), match["at"])
+    lines = [block.found.lines[block.place + k].indent - block.found.lines[block.place].indent
+             for k in range(1 + block.inside)]
+    below = [" " * lines[1 + k] + re.sub(rf"(?<![\w.]){name}\b", "iteration", text)
+             for k, text in enumerate(block.body())]
+    return Found(title, "`iteration` counts supersteps from 1:", ("repeat:", *below), match["at"], 1 + block.inside)
+
+
+def constants(block: Block) -> Found | None:
+    """Recognise `enum State { S, I, R }`."""
+    match = _CONSTANTS.fullmatch(block.text(0))
+    if match is None or not block.around.top:
+        return None
+    items = re.split(", ?", match["items"])
+    return Found(f"there is no `{match['at']}`", "each name is a number of the whole graph:",
+                 tuple(f"let {item} = {place}" for place, item in enumerate(items)), match["at"])
+
+
+def of_constants(block: Block) -> Found | None:
+    """Recognise `vertex state: State` and `State.S`, where `State` is an `enum`."""
+    text = block.text(0)
+    declared = {one["name"] for line in block.around.before if (one := _CONSTANTS.fullmatch(line)) is not None}
+    for name in sorted(declared):
+        new = re.sub(rf"\b{name}\.(?=\w)", "", text)
+        match = _OF_TYPE.fullmatch(new)
+        if match is not None and match["type"] == name:
+            new = f"{match['head']}: int{match['rest']}"
+        if new != text:
+            return Found(f"`{name}` is no type and no value: its names are numbers", "without it:", (new,), name)
+    return None
+
+
+def written_edges(block: Block) -> Found | None:
+    """Recognise `for u -> v if c:` with one assignment to a value of these edges."""
+    match, body = _OVER_EDGES.fullmatch(block.text(0)), block.body()
+    line = _EDGE_WRITE.fullmatch(body[0]) if len(body) == 1 else None
+    if match is None or line is None or line["name"] not in block.around.edges or \
+            "self" in (match["u"], match["v"]):
+        return None
+    u, v = match["u"], match["v"]
+    if re.search(rf"(?<![\w.])(?:{'|'.join(('self', *block.around.fields))})\b", f"{line['value']} {match['cond']}"):
+        return None  # of which vertex?
+    value, cond = (re.sub(rf"(?<![\w.]){v}\b", "self", plain(text or "", v, u))
+                   for text in (line["value"], match["cond"]))
+    return Found(f"`{match['at']}` heads no block: an edge state is written for its edges",
+                 "the target of the edges is this vertex:",
+                 (f"apply {line['name']} {line['op']} {value} for {u} -> self{f' if {cond}' if cond else ''}",),
+                 match["at"], 2)
+
+
 # ----------------------------------------------------------------------- functions
 
 
 def _names(text: str) -> list[str]:
     """The names of parameters, without their types."""
-    return [part.split(":")[0].split()[-1].strip("*&") for part in text.split(",") if part.strip()]
+    given = (part.split(":")[0].split() for part in text.split(","))
+    return [words[-1].strip("*&") for words in given if words]
 
 
 def _ends(block: Block) -> int:

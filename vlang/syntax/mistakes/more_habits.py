@@ -76,7 +76,24 @@ MORE = (
     row(r"(?:(?:vertex|let|global|apply) )?.*\bNAME\.(?P<at>merge|join)\(.*\).*",
         "a value has no method `\\1`: the fields of a vertex are read together",
         "leave this line out: an expression may read several fields"),
+    *(row(rf"(.*)\b(?P<at>count)\({_ARROW}((?: if {cond})?)\){rest}", "`\\2` needs a body before `for`",
+          "of all edges that the arrow has:", r"\1count(true for \3\4)\5")
+      for cond, rest in (("[^()]+", "(.*)"), (".+", "()"))),
+    row(r"(.*)\b(?P<at>count)\((NAME) (--|->) (NAME) for \3 -- self for \5 -- self if \3 (?:<|>|!=) \5\)(.*)",
+        "a reduction has one `for`: edges between two neighbours end triangles",
+        "the common neighbours of both ends of each edge, which count every triangle twice:",
+        r"\1(sum(common(self, \3) for \3 -- self) // 2)\6"),
+    row(r"(?:apply )?(?P<at>(NAME\[\d\])\.(NAME)) ([-+*]?=) ([^=].*)", "a vertex writes only its own fields, not `\\1`",
+        "`where` chooses the vertex:", r"where self == \2:", r"    apply \3 \4 \5"),
+    row(r"for (NAME) in (?P<at>(?:random\.)?(?:sample|choices?|choose))\(vertices\b.*\):",
+        "there is no `\\2`: the caller chooses the vertices", "a parameter of type `vertices` has them:",
+        r"for \1 in chosen:"),
+    *(row(rf"(?:apply )?(?P<at>{said})\((NAME)\)", "there is no `\\1`: one value for the whole graph needs a name",
+          "the values then add up to 1:", r"let \2_sum = sum(v.\2 for v in vertices)", r"apply \2 = \2 / \2_sum")
+      for said in ("normali[sz]e",)),
     # Python, Rust, C
+    row(r"(.*?)(?P<at>\|((?!NAME\|)[^\s|](?:[^|]*[^\s|])?)\|)(.*)", "`\\2` is written `abs(\\3)`",
+        "the value without its sign:", r"\1abs(\3)\4"),
     row(r"(.*?)(?P<at>\|(NAME)\|)(.*)", "`\\2` is written `len(\\3)`", "the number of vertices of a set:",
         r"\1len(\3)\4"),
     row(rf"(.*)\bmax\((NAME) for \2 in (?P<at>range)\(.*\) if (?:count|sum)\((NAME)\.(NAME) >= \2 for {_ARROW}\) "

@@ -9,12 +9,13 @@ from collections.abc import Callable
 
 from vlang.records import dataclass
 
-__all__ = ["Grouped", "for_groups", "where_named"]
+__all__ = ["WIDE", "Grouped", "for_groups", "where_named"]
 
 _TOTALS = frozenset({"sum", "prod"})
 _OTHERS = frozenset({"count", "min", "max", "mean", "any", "all"})
-_WIDE = {"int": "i64", "i8": "i64", "i16": "i64", "i32": "i64", "u8": "u64", "u16": "u64", "u32": "u64"}
-_NUMBERS = frozenset({*_WIDE, "i64", "u64", "float", "f32", "f64", "bool"})
+WIDE = {"int": "i64", "i8": "i64", "i16": "i64", "i32": "i64", "u8": "u64", "u16": "u64", "u32": "u64"}
+"""The types of sums over all vertices, by the types of their values."""
+_NUMBERS = frozenset({*WIDE, "i64", "u64", "float", "f32", "f64", "bool"})
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def for_groups(asked: Grouped, fresh: Callable[[str], str]) -> tuple[tuple[str, 
         return (help_,), fields if right else ()
     type_ = asked.type
     if asked.fold == "count" or asked.fold in _TOTALS:
-        type_ = "i64" if asked.fold == "count" else _WIDE.get(type_, type_)
+        type_ = "i64" if asked.fold == "count" else WIDE.get(type_, type_)
     s, same, word = fresh("s"), fresh("same"), fresh("found")
     of_s = re.sub(rf"\b{v}\b", s, key)
     write = (f"vertex {asked.name}: {type_} = {'false' if type_ == 'bool' else 0}", f"for {s} in vertices:",

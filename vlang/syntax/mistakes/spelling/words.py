@@ -21,6 +21,8 @@ _TYPES = {
     **dict.fromkeys(("long", "Long", "int64", "bigint"), "i64"),
     **dict.fromkeys(("integer", "Int", "Integer", "int32"), "int"),
     **dict.fromkeys(("boolean", "Boolean", "Bool"), "bool"), **dict.fromkeys(("uint", "uint32"), "u32"),
+    **dict.fromkeys(("ulong", "uint64", "u_int64"), "u64"), "uint16": "u16", **dict.fromkeys(("uint8", "byte"), "u8"),
+    "int16": "i16", "short": "i16", "int8": "i8", "float16": "f16", "half": "f16",
 }
 _TESTING = frozenset({"where", "if", "while", "repeat", "require", "activate", "until"})
 
