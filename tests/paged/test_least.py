@@ -64,7 +64,7 @@ def test_edges_fit_into_the_least_memory_for_them(
 ) -> None:
     """A run succeeds in the smallest budget in which it reads its edges into memory."""
     path, program = tmp_path / "g.vg", load(name)
-    reading = {"directed": False, **SIMPLE} if name == "boruvka" else {}
+    reading: dict[str, Any] = {"directed": False, **SIMPLE} if name == "boruvka" else {}
     Graph.read(spec, weights="1..9", **reading).save(path)
     graph = Graph.open(path)
     needed = place(program.plan(frozenset(graph.columns) & {edge.name for edge in program.edges}), graph,

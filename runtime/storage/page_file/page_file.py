@@ -28,7 +28,6 @@ from vlang.runtime.storage.page_file.form import (
     Section,
     page_layout,
     page_sizes,
-    sum_of,
 )
 from vlang.runtime.storage.page_file.header import Description, Header, fingerprint_of, stripe_from_bytes
 from vlang.runtime.storage.page_file.named import NAMED, kinds_from
