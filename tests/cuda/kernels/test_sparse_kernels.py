@@ -167,14 +167,14 @@ def test_shared_memory_keeps_small_frontiers(
     """A block, or a cluster of blocks, that keeps its frontier in shared memory runs the supersteps of queues in global
     memory.
 
-    The graph has a path, then rows that are short, long, and longer than an entry of a queue, and then more vertices
-    than the blocks keep.
+    The graph has a path, then a hundred vertices, which are in the queues of all blocks, then rows that are short, long,
+    and longer than an entry of a queue, and then more vertices than the blocks keep.
     """
-    monkeypatch.setattr(pushing, "CLUSTER_THREADS", 64)
-    widths = [1] * 12 + [3, 40, 5, 1, 1, 700, 2, 1, 1]
+    monkeypatch.setattr(pushing, "CLUSTER_THREADS", 256)
+    widths = [1] * 10 + [25, 100, 100, 3, 40, 5, 1, 1, 700, 2, 1, 1]
     starts = np.cumsum([0, *widths])
     pairs = [(u, v) for at in range(len(widths) - 1) for u in range(starts[at], starts[at + 1])
-             for v in range(starts[at + 1], starts[at + 2])]
+             for v in range(starts[at + 1], starts[at + 2]) if widths[at + 1] != 100 or (v - u) % 25 == 0]
     tails, heads = np.array(pairs).T
     n = int(starts[-1])
     arcs = Arcs.of(n, tails, heads, np.arange(len(tails)) % 7 + 1)
