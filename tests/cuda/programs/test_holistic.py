@@ -64,6 +64,9 @@ def check(program: Program, found: Case, seed: int = 0, **options: Any) -> None:
     with stand_in("emulated", lambda _, memory: EmulatedDevice(seed, memory or 1 << 28)):
         result = engine_run(program, found, device="emulated", **options)
     assert_as_interpreted(program, found, result, interpreted(program, found), same_rounds=False)
+    edges = [row.edges for row in result.history]
+    if edges and result.history[0].mode == "pull":
+        assert max(edges) <= 2 * edges[0], "a superstep reads an edge once, and notifies along it once"
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
