@@ -63,15 +63,16 @@ def test_check_names_the_lines_whose_integers_do_not_wrap(vlang: Call, tmp_path:
     """`check` warns of integers that may overflow. `check` does not warn of the depth of a search, which is less than
     n, or of rounded floats, which never wrap.
     """
-    text = "program hash\nvertex x: int = 1\nvertex y: float = 2.5\nvertex z: int = int(2.5)\nrepeat 5 times:\n" \
-           "    gather s = max(u.x for u -> self)\n    apply x = {}x * 31 + s{}\n    apply z = int(y)\n"
+    text = "program hash\nvertex y: float = 2.5\nvertex x: int = {0}indegree * 2000000000{1}\n" \
+           "vertex z: int = int(2.5)\nrepeat 5 times:\n    gather s = max(u.x for u -> self)\n    apply z = int(y)\n" \
+           "    apply x = {0}x * 31 + s{1}\n"
     path = tmp_path / "hash.vp"
     path.write_text(text.format("", ""))
     done = vlang("check", path)
     assert (done.status, done.out) == (0, f"{path}: ok\n")
     assert done.err == (f"note: {path}: an integer that is too large for its type is `inf` or `-inf` and does not wrap "
-                        "(line 7); write i64 or --precision 64 for larger ones, and wrap(...) around arithmetic that "
-                        "is to wrap\n")
+                        "(lines 3, 8); write i64 or --precision 64 for larger ones, and wrap(...) around arithmetic "
+                        "that is to wrap\n")
     path.write_text(text.format("wrap(", ")"))
     assert vlang("check", path).err == ""
 

@@ -77,6 +77,14 @@ def test_threads_groups_and_widths_change_nothing(
             same(graph, drawn, kind)
 
 
+def test_keys_have_32_bits_where_they_fit() -> None:
+    """Rows and neighbours of 2^16 vertices in two buckets take 31 bits, and those of 2^17 vertices 33 bits."""
+    entries = build.ENTRIES_PER_BUCKET + 1
+    assert [build.bytes_in_flight(1 << bits, entries, False) for bits in (16, 17)] == [4 * entries, 8 * entries]
+    drawn = _drawn(1 << 17, entries)
+    same(graph_of(drawn), drawn, "in")
+
+
 @pytest.mark.parametrize("dtype", ["i1", "u2", "i4", "f4", "i8", "f8", "u8"])
 def test_column_types_travel(dtype: str) -> None:
     drawn = draw(np.random.default_rng([SEED, 5]), 50, 4000)

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from vlang import Graph, Result, compile, load
 from vlang.cli import main
 from vlang.errors import BindError, DiskError, GraphError, OutOfMemory
 from vlang.runtime.graph.paged.in_memory import save
+from vlang.runtime.graph.paged.merged import MergedPages
 from vlang.runtime.storage.page_file import PageFile
 
 PAGERANK, SSSP = load("pagerank"), load("sssp")
@@ -97,6 +99,12 @@ def test_both_directions_are_merged(graph: Graph, path: Path, name: str) -> None
     assert_same(program(graph), found)
 
 
+def test_degrees_of_both_directions_that_no_page_could_hold() -> None:
+    file: Any = SimpleNamespace(columns={}, degrees=lambda kind: np.array([1, 1 << 31], np.uint32))
+    with pytest.raises(GraphError, match=r"a vertex has 2\^32 edges or more"):
+        MergedPages(file, read=lambda *_: pytest.fail("no page is read"))
+
+
 def test_components_read_each_edge_once(graph: Graph, path: Path) -> None:
     """Connected components read each edge once, and need no memory to merge the two directions. Other execution ways of
     the same loop need memory to merge.
@@ -143,14 +151,17 @@ def test_searches_read_the_pages_of_the_frontier_or_of_the_rest(graph: Graph, pa
     assert 0 < found.read_bytes < 3 * pages
 
 
-def test_pushes_read_the_pages_of_active_vertices(path: Path) -> None:
-    """Pushes read the pages of active vertices with their weights. A full pass runs only if it reads no more bytes."""
+def test_pushes_read_the_pages_of_active_vertices(graph: Graph, path: Path) -> None:
+    """Pushes read the pages of active vertices with their weights, and only the edges of these vertices are traversed.
+    A full pass runs only if it reads no more bytes.
+    """
     disk = Graph.open(path)
-    found = SSSP(disk, source=0, memory="400K")
-    pulled = SSSP(disk, source=0, memory="400K", research={"mode": "pull"})
+    found = SSSP(disk, source=127, memory="400K")
+    pulled = SSSP(disk, source=127, memory="400K", research={"mode": "pull"})
     assert_same(pulled, found)
-    assert found.rounds == pulled.rounds
-    assert "push" in {row.mode for row in found.history}
+    pushed = SSSP(graph, source=127, research={"mode": "push"})
+    history = [(row.mode, row.active, row.edges) for row in found.history]
+    assert history == [(row.mode, row.active, row.edges) for row in pushed.history]
     assert found.read_bytes < 0.7 * pulled.read_bytes
 
 

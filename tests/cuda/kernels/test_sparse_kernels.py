@@ -167,8 +167,8 @@ def test_shared_memory_keeps_small_frontiers(
     """A block, or a cluster of blocks, that keeps its frontier in shared memory runs the supersteps of queues in global
     memory.
 
-    The graph has a path, then a hundred vertices, which are in the queues of all blocks, then rows that are short, long,
-    and longer than an entry of a queue, and then more vertices than the blocks keep.
+    The graph has a path, then a hundred vertices, which are in the queues of all blocks, then rows that are short,
+    long, and longer than an entry of a queue, and then more vertices than the blocks keep.
     """
     monkeypatch.setattr(pushing, "CLUSTER_THREADS", 256)
     widths = [1] * 10 + [25, 100, 100, 3, 40, 5, 1, 1, 700, 2, 1, 1]
