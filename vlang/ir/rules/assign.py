@@ -30,7 +30,7 @@ def single_assignment(ctx: Context) -> Verdict:
         return refusal
     start = _start_value(ctx, name)
     gate, test = ready[0].reduce, blank[0]
-    if start is None or not _holds(test, start) or gate.name != "all" or gate.body != _negated(_of_other(test, name)):
+    if start is None or not _holds(test, start) or gate.name != "all" or gate.body != _negated_of_other(test):
         return refusal
     if gate.cond is None or not ctx.scope.steady(gate.cond) or not strict_order(gate.cond):
         return refusal
@@ -59,15 +59,12 @@ def _is_blank(cond: f.Expr, name: str) -> bool:
     return mine and isinstance(right, f.Const)
 
 
-def _of_other(test: f.Expr, name: str) -> f.Expr:
-    if isinstance(test, f.Field) and test.name == name:
-        return f.Field(test.type, name, "other", test.time)
-    return f.rebuild(test, tuple(_of_other(child, name) for child in f.children(test)))
-
-
-def _negated(test: f.Expr) -> f.Expr:
+def _negated_of_other(test: f.Expr) -> f.Expr:
+    """The negation of a test of `_is_blank`, for the neighbour."""
     assert isinstance(test, f.Op)
-    return f.Op(test.type, _NEGATED[test.op], test.args)
+    field, bound = test.args
+    assert isinstance(field, f.Field)
+    return f.Op(test.type, _NEGATED[test.op], (f.Field(field.type, field.name, "other", field.time), bound))
 
 
 def _start_value(ctx: Context, name: str) -> f.Const | None:
