@@ -32,7 +32,6 @@ from typing import Any
 from numba import types
 from numba.core import base, errors, event, funcdesc, interpreter, ir, lowering, ssa, typeinfer, utils
 from numba.core.cgutils import alloca_once
-from numba.core.debuginfo import DummyDIBuilder
 from numba.core.targetconfig import TargetConfig
 from numba.core.types.functions import BaseFunction
 from numba.core.typing import context
@@ -48,8 +47,7 @@ def _of_arrays_only(self: Any, args: Any, kws: Any) -> Any:
     """The rule of an operator on arrays. Without an array argument the rule does not apply; numba's own rule detects
     this late.
     """
-    given = [arg.type if isinstance(arg, types.Optional) else arg for arg in args]
-    return _of_arrays(self, args, kws) if any(isinstance(arg, types.ArrayCompatible) for arg in given) else None
+    return _of_arrays(self, args, kws) if any(isinstance(arg, types.ArrayCompatible) for arg in args) else None
 
 
 def _plain(self: Any, message: str, color: str | None = None, style: str | None = None) -> str:
@@ -57,7 +55,6 @@ def _plain(self: Any, message: str, color: str | None = None, style: str | None 
 
 
 _PLAIN_TYPES = (types.Number, types.Boolean, types.CPointer, types.IntegerLiteral, types.BooleanLiteral)
-_OPERATIONS = (BuiltinFunctionType, type, types.Number)  # such as operator.add, bool and i64
 _call_type = BaseFunction.get_call_type
 _known_calls: dict[Any, Any] = {}
 
@@ -65,16 +62,15 @@ _known_calls: dict[Any, Any] = {}
 def _known_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
     """The signature of a call. For an operator on numbers and pointers, the type is inferred only once.
 
-    Operations that numba compiles from Python text, such as `min`, depend on the options of the caller.
+    Operations that numba compiles from Python text, such as `min`, depend on the options of the caller. Their code has
+    another key than the operation itself.
     """
     operation = self.typing_key
-    if kws or not isinstance(operation, _OPERATIONS) or not all(isinstance(arg, _PLAIN_TYPES) for arg in args):
+    if kws or not all(isinstance(arg, _PLAIN_TYPES) for arg in args):
         return _call_type(self, context, args, kws)
     key = context, operation, tuple(self.templates), tuple(args)
     if key in _known_calls:
-        known = _known_calls[key]
-        self._impl_keys[known.args] = operation
-        return known
+        return _known_calls[key]
     signature = _call_type(self, context, args, kws)
     if signature is not None and self._impl_keys[signature.args] is operation:
         _known_calls[key] = signature
@@ -116,14 +112,9 @@ def _end_event(kind: str, data: Any = None, exc_details: Any = None) -> None:
         _end(kind, data, exc_details)
 
 
-_alloca = lowering.Lower.alloca_lltype
-
-
 def _plain_alloca(self: Any, name: str, lltype: Any, datamodel: Any = None) -> Any:
     """Reserve stack memory for a variable."""
-    if isinstance(self.debuginfo, DummyDIBuilder):
-        return alloca_once(self.builder, lltype, name=name, zfill=False)
-    return _alloca(self, name, lltype, datamodel)
+    return alloca_once(self.builder, lltype, name=name, zfill=False)
 
 
 def _values(self: Any) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import gc
+import operator
 import resource
 import subprocess
 import sys
@@ -13,14 +14,14 @@ from typing import Any
 
 import numba
 import pytest
-from numba.core import typed_passes, untyped_passes
+from numba.core import ir, typed_passes, untyped_passes
 from numba.core.errors import termcolor
 from numba.core.typing.npydecl import NumpyRulesArrayOperator
 
 import vlang
 from vlang import load
 from vlang.errors import InternalError
-from vlang.runtime.compile import compile_numba, front_end, sources
+from vlang.runtime.compile import compile_numba, front_end, shortcuts, sources
 from vlang.runtime.compile.compile_numba import Compiler, _with_room
 from vlang.runtime.compile.lean_passes import Canonical, ConstantIndices, LeanLowering, LeanSSA, LeanStripPhis
 from vlang.runtime.compile.llvm import in_haste
@@ -167,7 +168,8 @@ def sum_of(values, ends, begin, end, unused):
 def kernel(ends, values, n):
     found = 0
     while True:
-        both = sum_of(values, ends, found, min(n, found + 4), None)
+        bounds = found, min(n, found + 4)
+        both = sum_of(values, ends, *bounds, None)
         total, seen = both[0], both[1]
         values[found] = max(total, 1.0) if seen > 2 else total // 2
         found += 1 + abs(seen)
@@ -188,6 +190,15 @@ def kernel(ends, values, n):
         assert _object_code(text) == lean
     finally:
         front_end._passes.cache_clear()
+
+
+def test_a_shortcut_finds_all_variables_of_a_statement() -> None:
+    loc = ir.Loc("kernels", 1)
+    a, b, c = (ir.Var(None, name, loc) for name in "abc")
+    added = ir.Expr.binop(operator.add, a, b, loc)
+    for fields in ({"value": [a, ("x", b)]}, {"value": added, "more": {"deep": (3, c)}}, [c]):
+        statement = ir.Inst()
+        assert shortcuts._variables(statement, fields) == statement._rec_list_vars(fields) != []
 
 
 def test_haste_is_for_tests_and_spares_every_eighth_program(monkeypatch: pytest.MonkeyPatch) -> None:
