@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.edge_rows import blocks, column_values, listed_edges, lost, only_column
-from vlang.runtime.graph.formats.graphml_text import attribute, labels, times_as_texts, written_type
+from vlang.runtime.graph.formats.graphml_text import attribute, edges_of, labels, times_as_texts, written_type
 from vlang.runtime.storage.output import csv_texts
 
 if TYPE_CHECKING:
@@ -35,10 +35,7 @@ def write_gexf(graph: Graph, file: IO[bytes], path: str, _suffix: str) -> list[s
     Raises:
         GraphError: an id or a name has characters that XML does not have, or a column is called `id`.
     """
-    if "id" in graph.columns:
-        raise GraphError(f"{path}: the column `id` would be read as the name of an edge; read the graph with another "
-                         "name for it")
-    edges = listed_edges(graph)
+    edges = edges_of(graph, path)
     file.write(b'<?xml version="1.0" encoding="utf-8"?>\n<gexf xmlns="http://www.gexf.net/1.2draft" version="1.2">\n')
     file.write(f'<graph defaultedgetype="{"directed" if graph.directed else "undirected"}" mode="static">\n'.encode())
     if edges.columns:

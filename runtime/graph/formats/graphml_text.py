@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from vlang.runtime.graph.edges.edge_list import EdgeList
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["attribute", "labels", "times_as_texts", "write_graphml", "written_type"]
+__all__ = ["attribute", "edges_of", "labels", "times_as_texts", "write_graphml", "written_type"]
 
 _HEAD = ('<?xml version="1.0" encoding="utf-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n')
 _UNWRITTEN = re.compile(r"[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")  # XML 1.0 has no form for these characters
@@ -33,13 +33,18 @@ def write_graphml(graph: Graph, file: IO[bytes], path: str, _suffix: str) -> lis
     Raises:
         GraphError: an id or a name has characters that XML does not have, or a column is called `id`.
     """
-    if "id" in graph.columns:
-        raise GraphError(f"{path}: the column `id` would be read as the name of an edge; read the graph with another "
-                         "name for it")
-    edges = listed_edges(graph)
+    edges = edges_of(graph, path)
     for text in _lines(graph, edges, path):
         file.write(text.encode())
     return lost(graph) + times_as_texts(graph)
+
+
+def edges_of(graph: Graph, path: str) -> EdgeList:
+    """The edges of a graph that is written as XML. Raises GraphError if a column is called `id`."""
+    if "id" in graph.columns:
+        raise GraphError(f"{path}: the column `id` would be read as the name of an edge; read the graph with another "
+                         "name for it")
+    return listed_edges(graph)
 
 
 def times_as_texts(graph: Graph) -> list[str]:
