@@ -156,10 +156,23 @@ def level_long_tasks(chosen, starts, levels, longs, segments, segment_pages, per
     return made
 
 
-def list_tasks(vertices, count, offsets, firsts, pages, cost, tasks, total):
+@inner
+def degree_by_offsets(offsets, v):
+    """The degree of vertex v, from the offsets of the rows."""
+    return np.int64(offsets[v + 1]) - np.int64(offsets[v])
+
+
+@inner
+def degree_given(degrees, v):
+    """The degree of vertex v, from the degrees of all vertices."""
+    return np.int64(degrees[v])
+
+
+@inner
+def cut_list(degree_of, rows, vertices, count, firsts, pages, cost, tasks, total):
     """Cut a sorted list of short vertices into tasks, each within one page and of about `cost` edges and vertices.
 
-    total[0] gets the number of edges. Returns the number of tasks.
+    total[0] gets the number of edges. Returns the number of tasks. The degree of a vertex is `degree_of(rows, v)`.
     """
     page, begin, made, work, edges = 0, 0, 0, np.int64(0), np.int64(0)
     for i in range(count):
@@ -170,7 +183,7 @@ def list_tasks(vertices, count, offsets, firsts, pages, cost, tasks, total):
                 begin = i
                 work = np.int64(0)
             page += 1
-        degree = np.int64(offsets[v + 1]) - np.int64(offsets[v])
+        degree = degree_of(rows, v)
         edges += degree
         work += degree + 1
         if work >= cost:
@@ -181,30 +194,16 @@ def list_tasks(vertices, count, offsets, firsts, pages, cost, tasks, total):
         made = put_task(tasks, made, page, begin, count)
     total[0] = edges
     return made
+
+
+def list_tasks(vertices, count, offsets, firsts, pages, cost, tasks, total):
+    """Cut a sorted list of short vertices into tasks: see `cut_list`."""
+    return cut_list(degree_by_offsets, offsets, vertices, count, firsts, pages, cost, tasks, total)
 
 
 def list_tasks_by_degree(vertices, count, degrees, firsts, pages, cost, tasks, total):
     """Like `list_tasks`, with the degrees of the vertices instead of the row offsets of the adjacency."""
-    page, begin, made, work, edges = 0, 0, 0, np.int64(0), np.int64(0)
-    for i in range(count):
-        v = np.int64(vertices[i])
-        while page + 1 < pages and firsts[page + 1] <= v:
-            if i > begin:
-                made = put_task(tasks, made, page, begin, i)
-                begin = i
-                work = np.int64(0)
-            page += 1
-        degree = np.int64(degrees[v])
-        edges += degree
-        work += degree + 1
-        if work >= cost:
-            made = put_task(tasks, made, page, begin, i + 1)
-            begin = i + 1
-            work = np.int64(0)
-    if count > begin:
-        made = put_task(tasks, made, page, begin, count)
-    total[0] = edges
-    return made
+    return cut_list(degree_given, degrees, vertices, count, firsts, pages, cost, tasks, total)
 
 
 def long_tasks(chosen, count, longs, segments, segment_pages, per_task, tasks, total):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba import njit
 
 from vlang.runtime.plan.page_words import BLOCK_SINGLE
 
@@ -23,6 +24,16 @@ EXPORTS = {
 
 _CLASSES = BLOCK_SINGLE + 1
 _COUNTS = BLOCK_SINGLE + 2  # one count for each class, then the edges of class BLOCK_SINGLE
+
+
+@njit(inline="always")
+def _pair_end(targets: Any, begin: Any, end: Any, shift: Any) -> Any:
+    """The end of the pair that begins with the edge `begin` of a row that ends before `end`."""
+    part = np.int64(targets[begin]) >> shift
+    e = begin + 1
+    while e < end and np.int64(targets[e]) >> shift == part:
+        e += 1
+    return e
 
 
 def pairs(offsets: Any, targets: Any, low: Any, high: Any, longest: Any, shift: Any, counts: Any) -> None:
@@ -42,9 +53,7 @@ def pairs(offsets: Any, targets: Any, low: Any, high: Any, longest: Any, shift: 
         end = np.int64(offsets[v + 1])
         while e < end and end - np.int64(offsets[v]) <= longest:
             begin, part = e, np.int64(targets[e]) >> shift
-            e += 1
-            while e < end and np.int64(targets[e]) >> shift == part:
-                e += 1
+            e = _pair_end(targets, begin, end, shift)
             if e - begin > BLOCK_SINGLE:
                 counts[part * _COUNTS + BLOCK_SINGLE] += 1
                 counts[part * _COUNTS + BLOCK_SINGLE + 1] += e - begin
@@ -127,10 +136,8 @@ def place(
         end = np.int64(offsets[v + 1])
         while e < end and end - np.int64(offsets[v]) <= longest:
             begin, part = e, np.int64(targets[e]) >> shift
-            e += 1
-            while e < end and np.int64(targets[e]) >> shift == part:
-                e += 1
-            at = part * _CLASSES + (e - begin - 1 if e - begin <= BLOCK_SINGLE else BLOCK_SINGLE)
+            e = _pair_end(targets, begin, end, shift)
+            at = part * _CLASSES + min(e - begin - 1, BLOCK_SINGLE)
             if e - begin > BLOCK_SINGLE:
                 batches[3 * singles[part] + 2] = e - begin
                 singles[part] += 1
@@ -159,10 +166,8 @@ def lay(
         end = np.int64(offsets[v + 1])
         while e < end and end - np.int64(offsets[v]) <= longest:
             begin, part = e, np.int64(targets[e]) >> shift
-            e += 1
-            while e < end and np.int64(targets[e]) >> shift == part:
-                e += 1
-            at = part * _CLASSES + (e - begin - 1 if e - begin <= BLOCK_SINGLE else BLOCK_SINGLE)
+            e = _pair_end(targets, begin, end, shift)
+            at = part * _CLASSES + min(e - begin - 1, BLOCK_SINGLE)
             k = edges[at] - begin
             for j in range(begin, e):
                 out[k + j] = values[j]
