@@ -33,7 +33,7 @@ _FRONTIER = {
 
 _QUEUES = {f"catch_up_{w}": f"void(u64*, i64*, i64, i64*, u64*, u{w}*, u{w}*, i64, i64)" for w in _WIDTHS}
 
-_CREW = dict.fromkeys(("prepare", "serve", "launch", "end"), "void(i64*, i64)")
+_CREW = dict.fromkeys(("prepare", "serve", "launch", "begin", "join", "end"), "void(i64*, i64)")
 
 
 @cache

@@ -133,8 +133,8 @@ def serve(words, me):
 
 
 @inner
-def together(words, wanted):
-    """Run the kernel of a launch on this thread and on up to `wanted` helpers; returns when all of them have ended."""
+def opened(words, wanted):
+    """Open a launch for up to `wanted` helpers."""
     words[CREW_COUNTER] = 0
     words[CREW_STATUS] = 0
     words[CREW_WANTED] = wanted
@@ -143,6 +143,11 @@ def together(words, wanted):
     poke(words, CREW_TURN, words[CREW_LAST])
     fence()
     wake(words, wanted)
+
+
+@inner
+def joined(words):
+    """Run the kernel of the open launch on this thread, too; returns when all threads have ended."""
     work(words)
     poke(words, CREW_TURN, 0)
     fence()
@@ -156,9 +161,27 @@ def together(words, wanted):
     fence()
 
 
+@inner
+def together(words, wanted):
+    """Run the kernel of a launch on this thread and on up to `wanted` helpers; returns when all of them have ended."""
+    opened(words, wanted)
+    joined(words)
+
+
 def launch(words, wanted):
     """Run one launch with up to `wanted` helpers."""
     together(words, wanted)
+
+
+def begin(words, wanted):
+    """Open a launch for up to `wanted` helpers, and return at once. The caller joins it by `join`."""
+    opened(words, wanted)
+
+
+def join(words, _unused):
+    """Join the launch that `begin` has opened, if it is still open; returns when all threads have ended."""
+    if peek(words, CREW_TURN) != 0:
+        joined(words)
 
 
 def play(words, script, count, level_slot):

@@ -101,6 +101,23 @@ def test_every_task_runs_once() -> None:
     workers.close()
 
 
+def test_a_launch_runs_while_its_caller_does_something_else() -> None:
+    """The helpers begin, the caller joins, and every task runs once."""
+    workers, none = Cpu(3), np.zeros(0, np.int64)
+    for turn, count in enumerate((2, 7, 1000) * 50):
+        hits = np.zeros(count, np.int64)
+        workers.begin(kernel("count"), (hits,), none, count, 1 << 20)
+        if turn % 3 == 0:
+            time.sleep(1e-4)
+        workers.complete()
+        assert (hits == 1).all()
+        workers.complete()  # nothing is open
+    alone = np.zeros(9, np.int64)
+    workers.begin(kernel("count"), (alone,), none, 9, 1)
+    assert (alone == 1).all(), "a small launch runs at once"
+    workers.close()
+
+
 def test_callers_of_their_own() -> None:
     """Each calling thread has its own crew, and the number of threads does not grow from call to call."""
     def work() -> None:

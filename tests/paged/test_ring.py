@@ -6,15 +6,18 @@ from __future__ import annotations
 
 import gc
 import threading
+from collections.abc import Callable
 from contextlib import closing
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from tests.paged.stores import MemoryStore
+from tests.paged.stores import MemoryStore, Views
 from vlang import Graph
 from vlang.errors import DiskError, InternalError, OutOfMemory
 from vlang.runtime.storage.memory import PAGE, page_aligned
+from vlang.runtime.storage.reading.page_reader import PageViews
 from vlang.runtime.storage.reading.ring import Ring
 from vlang.runtime.threads.tasks import Task
 
@@ -49,17 +52,52 @@ def sweep(ring: Ring, made: MemoryStore, groups: list[tuple[int]] | None = None)
     return seen
 
 
+def ahead(ring: Ring, made: MemoryStore) -> list[int]:
+    """Like `sweep`, but compare the pages of a batch when the next batch is there, as a pass does that works ahead."""
+    cuts, targets = made.cuts("in"), made._graph.adjacency("in").targets
+    before, seen = list[tuple[int, PageViews]](), list[int]()
+    with closing(ring.stream("in", singles(made), ahead=True)) as batches:
+        for batch in batches:
+            assert batch or before, "only a caller that still works on a batch must finish it before a wait"
+            for page, views in before:
+                assert np.array_equal(views.targets, targets[cuts.starts[page] : cuts.starts[page + 1]])
+                seen.append(page)
+            before = batch
+    return [*seen, *(page for page, _ in before)]
+
+
+@pytest.mark.parametrize("run", [sweep, ahead])
 @pytest.mark.parametrize("late", [0.0, 0.001])
 @pytest.mark.parametrize("buffers", [2, 3, 7])
-def test_every_page_once(buffers: int, late: float) -> None:
+def test_every_page_once(buffers: int, late: float, run: Callable[[Ring, MemoryStore], list[int]]) -> None:
     made = store(late)
     largest = max(sizes(made))
     with closing(Ring(made, largest, buffers * largest, readers=3, buffers=buffers)) as ring:
         for _ in range(3):
-            assert sorted(sweep(ring, made)) == list(range(made.cuts("in").count))
+            assert sorted(run(ring, made)) == list(range(made.cuts("in").count))
         assert ring.reading.pages == len(made.reads)
         assert ring.reading.nbytes == sum(made.nbytes(*read) for read in made.reads)
         assert len({id(slot) for slot in ring._slots}) <= buffers
+
+
+def test_a_run_that_works_ahead_checks_its_pages_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No other thread then holds the lock of the interpreter while the processors run kernels."""
+    made, checked = store(0.001), set[int]()
+    read = made.read
+
+    def noted(kind: str, page: int, buffer: NDArray[np.uint8]) -> tuple[Callable[[], Views], int]:
+        check, nbytes = read(kind, page, buffer)
+
+        def by_thread() -> Views:
+            checked.add(threading.get_ident())
+            return check()
+
+        return by_thread, nbytes
+
+    monkeypatch.setattr(made, "read", noted)
+    with closing(Ring(made, max(sizes(made)), 7 * max(sizes(made)))) as ring:
+        ahead(ring, made)
+    assert checked == {threading.get_ident()}
 
 
 def test_what_fits_is_read_once_and_half_of_it_halves_the_reads() -> None:

@@ -19,6 +19,7 @@ from tests.sample import EACH_KIND, sampled
 from tests.spelled import spelled
 from vlang import Graph, Program, Result, load
 from vlang.errors import BindError, DiskError, GraphError, OutOfMemory
+from vlang.runtime.cpu.crew import launch
 from vlang.runtime.storage.state import windows
 
 FAMILIES = dict(all_families())
@@ -68,7 +69,9 @@ def test_every_program(name: str, family: str, tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("name", ["pagerank", "components", "sssp", "bfs", "pagerank_delta", "betweenness", "kcore"])
-def test_rings_pages_threads_and_late_pages(name: str) -> None:
+def test_rings_pages_threads_and_late_pages(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if all threads run the kernels of every batch, while the thread of the run requests the next batch."""
+    monkeypatch.setattr(launch, "_SMALL", 1)
     given = case(name, FAMILIES["rmat-undirected-int"])
     assert given is not None
     graph = to_graph(given.graph)
@@ -111,10 +114,14 @@ def test_a_row_of_more_pages_than_the_memory_holds() -> None:
         program("cdlp")(opened(graph, 1 << 14))
 
 
-def test_the_error_of_a_page_ends_the_run() -> None:
+@pytest.mark.parametrize("least", [1, 1 << 15])
+def test_the_error_of_a_page_ends_the_run(least: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The launch of the batch before ends first (`least`: the edges of a launch on several threads)."""
+    monkeypatch.setattr(launch, "_SMALL", least)
     graph = to_graph(FAMILIES["rmat-directed-int"])
-    with streaming(3), pytest.raises(DiskError, match="page 5 cannot be read"):
-        program("pagerank")(opened(graph, 64, 0.0005, ("in", 5)))
+    for page in (5, 12):
+        with streaming(3), pytest.raises(DiskError, match=f"page {page} cannot be read"):
+            program("pagerank")(opened(graph, 64, 0.0005, ("in", page)), threads=3)
 
 
 def test_a_graph_that_fits_is_read_once() -> None:

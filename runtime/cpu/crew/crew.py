@@ -49,6 +49,7 @@ class Crew:
         self._kernels = crew_kernels()
         self._kernels.prepare(self._kernels)
         self._launch = self._kernels["launch"]
+        self._begun: Kernel | None = None  # the kernel of a launch that `begin` has opened
         self._words = np.zeros(CREW_DESKS + CREW_DESK * room, np.int64)
         self._threads: list[Task[int]] = []
         self._process = os.getpid()
@@ -87,14 +88,38 @@ class Crew:
         `args` are the arguments as words (`Kernel.words`). A launch cannot be interrupted, because its arrays must stay
         alive until the launch ends. Raises InternalError if the kernel fails.
         """
+        self._write(kernel, args)
+        self._launch(self._words, helpers)
+        kernel.ended(int(self._words[CREW_STATUS]))
+
+    def begin(self, kernel: Kernel, args: Sequence[int | None], helpers: int) -> None:
+        """Let up to `helpers` helpers run a kernel, and return at once.
+
+        The arrays of the kernel must stay alive, and no other launch may begin, until `join` has returned. Arguments
+        and errors are those of `launch`.
+        """
+        self._write(kernel, args)
+        self._begun = kernel  # first, so that after an interrupt the launch is joined if it is open
+        self._kernels["begin"](self._words, helpers)
+
+    def join(self) -> None:
+        """Run the kernel of the launch that `begin` has opened, if any, on this thread, too.
+
+        Returns when all threads have finished. Raises InternalError if the kernel fails.
+        """
+        if self._begun is not None:
+            self._kernels["join"](self._words, 0)
+            kernel, self._begun = self._begun, None
+            kernel.ended(int(self._words[CREW_STATUS]))
+
+    def _write(self, kernel: Kernel, args: Sequence[int | None]) -> None:
+        """Write the kernel and the arguments of the next launch into the memory of the crew."""
         if not kernel.wide or len(args) > CREW_MOST_ARGS:
             raise InternalError(f"kernel {kernel.name} cannot be launched: its arguments are not up to "
                                 f"{CREW_MOST_ARGS} words of 64 bits")
         words = self._words
         words[CREW_FUNCTION], words[CREW_COUNT] = kernel.address, len(args)
         words[CREW_ARGS : CREW_ARGS + len(args)] = [arg or 0 for arg in args]
-        self._launch(words, helpers)
-        kernel.ended(int(words[CREW_STATUS]))
 
     def play(self, script: NDArray[np.int64], level_slot: int) -> None:
         """Run the launches of a script, int64[k, PLAY_WORDS], one after the other. The call cannot be interrupted.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,8 @@ class Cpu:
         self._crew: Crew | None = None
         self._alone = np.zeros(1, dtype=np.int64)  # the task counter of launches without helpers
         self._alone_at = address_of(self._alone)
+        self._span: AbstractContextManager[object] | None = None  # reports the launch that `begin` has opened
+        self._tasks: NDArray[np.int64] | None = None  # the tasks of this launch, kept alive
 
     def close(self) -> None:
         """Return the crew to the idle crews."""
@@ -61,6 +64,31 @@ class Cpu:
             return
         with timed("kernel", kernel.name, tasks=count, threads=helpers + 1):
             self._run(kernel, before, tasks, count, helpers, after)
+
+    def begin(self, kernel: Kernel, before: tuple[Any, ...], tasks: NDArray[np.int64], count: int, cost: int) -> None:
+        """Let the other threads begin a launch, and return at once; `complete` ends the launch.
+
+        Until then the arrays in `before` must stay alive, and no other launch may begin. A launch for which one thread
+        is enough has ended when this method returns.
+
+        Args:
+            kernel, before, tasks, count, cost: as for `launch`; at least one task.
+        """
+        helpers = self._helpers(min(self.threads, count) - 1) if cost >= _SMALL else 0
+        if helpers == 0 or self._crew is None:
+            self.launch(kernel, before, tasks, count, cost)
+            return
+        self._span = timed("kernel", kernel.name, tasks=count, threads=helpers + 1)
+        self._span.__enter__()
+        self._tasks = tasks
+        self._crew.begin(kernel, kernel.words((*before, tasks, count, self._crew.counter)), helpers)
+
+    def complete(self) -> None:
+        """Join the launch that `begin` has opened, if any; returns when all of its tasks are done."""
+        if self._span is not None and self._crew is not None:
+            self._crew.join()
+            self._span.__exit__(None, None, None)
+            self._span = self._tasks = None
 
     def _run(self, kernel: Kernel, before: tuple[Any, ...], tasks: NDArray[np.int64], count: int, helpers: int,
              after: tuple[Any, ...]) -> None:

@@ -99,22 +99,23 @@ class Streamed:
         return rows
 
     def batches(
-        self, kind: str, columns: Columns, table: NDArray[np.uint64], groups: Groups
+        self, kind: str, columns: Columns, table: NDArray[np.uint64], groups: Groups, ahead: bool = False
     ) -> Generator[NDArray[np.int64]]:
         """Read pages, and yield the page numbers of each batch that has arrived.
 
-        The rows of the table for a batch are valid until the next batch is requested.
+        The rows of the table for a batch are valid until the next batch is requested, or as `Ring.stream` says.
 
         Args:
             kind: the adjacency direction.
             columns: the edge columns of the pass.
             table: the page table of the pass; each batch writes the addresses of its pages into it.
             groups: the pages to read.
+            ahead: as for `Ring.stream`; the columns of the pass are not converted.
 
         Raises DiskError, GraphError and OutOfMemory.
         """
         ends = {group[-1] for group in groups} if converted(self._stored, columns) else None
-        with closing(self.ring.stream(self._kind(kind), groups)) as stream:
+        with closing(self.ring.stream(self._kind(kind), groups, ahead)) as stream:
             for batch in stream:
                 for part in (batch,) if ends is None else _few(batch, ends):
                     alive = [self._aim(table[page], views, columns) for page, views in part]
@@ -125,6 +126,10 @@ class Streamed:
     def random_cost(self) -> float:
         """The time of a random read of this disk divided by the time of a sequential read: k in Garaph's rule."""
         return self._stored.random_cost()
+
+    def converts(self, columns: Columns) -> bool:
+        """Whether a pass must convert one of its edge columns, so that pages are valid for a part of a batch only."""
+        return converted(self._stored, columns) > 0
 
     def missing(self, kind: str, pages: Iterable[int]) -> int:
         """The total size in bytes of those `pages` that are not in memory."""

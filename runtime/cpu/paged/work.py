@@ -12,14 +12,14 @@ from vlang.runtime.cpu.paged.source import Columns, PageSource, Streamed
 from vlang.runtime.graph.topology.pages import PageCuts
 from vlang.runtime.storage.state.windows import Windows
 
-__all__ = ["Tasks", "by_page", "by_row", "in_windows", "long_groups", "release", "tasks_of"]
+__all__ = ["Tasks", "by_page", "by_row", "in_windows", "long_groups", "release", "tasks_of", "works_ahead"]
 
 Tasks = NDArray[np.int64]
 """int64[T, 3]: page, and first and end vertex, list index or segment. Tasks are sorted by page."""
 
 
 def by_page(
-    source: PageSource, kind: str, columns: Columns, table: NDArray[np.uint64], *work: Tasks
+    source: PageSource, kind: str, columns: Columns, table: NDArray[np.uint64], *work: Tasks, ahead: bool = False
 ) -> Iterable[Sequence[Tasks]]:
     """Yield batches of the tasks whose pages are in memory. A graph in memory has one batch with all tasks.
 
@@ -29,18 +29,34 @@ def by_page(
         columns: the edge columns of the pass.
         table: the page table of the pass; each batch writes the addresses of its pages into it.
         work: lists of tasks. A batch contains a part of each list in `work`.
+        ahead: whether the caller works on a batch while it requests the next one (`Ring.stream`). It must finish this
+            work when it gets the next batch, which may be empty.
     """
-    return _by_page(source, kind, columns, table, work) if isinstance(source, Streamed) else (work,)
+    return _by_page(source, kind, columns, table, work, ahead) if isinstance(source, Streamed) else (work,)
 
 
 def _by_page(
-    source: Streamed, kind: str, columns: Columns, table: NDArray[np.uint64], work: Sequence[Tasks]
+    source: Streamed, kind: str, columns: Columns, table: NDArray[np.uint64], work: Sequence[Tasks], ahead: bool
 ) -> Iterator[Sequence[Tasks]]:
     cuts = [_Cut(tasks, source.pages(kind).count) for tasks in work]
     wanted = np.flatnonzero(sum((cut.counts for cut in cuts), np.zeros(1, np.int64)))
-    with closing(source.batches(kind, columns, table, [(page,) for page in wanted.tolist()])) as batches:
+    with closing(source.batches(kind, columns, table, [(page,) for page in wanted.tolist()],
+                                ahead)) as batches:
         for pages in batches:
             yield [cut.of(pages) for cut in cuts]
+
+
+def works_ahead(source: PageSource, columns: Columns, windows: Windows | None, threads: int) -> bool:
+    """Return whether other threads work on a batch while the thread of the run requests and checks the next one.
+
+    A single thread cannot. Windows are released, and converted columns are freed, when the next batch is requested.
+
+    Args:
+        source, columns: as for `by_page`.
+        windows: the windows of the arrays over vertices, if they are in files.
+        threads: the number of threads of the run.
+    """
+    return isinstance(source, Streamed) and threads > 1 and windows is None and not source.converts(columns)
 
 
 def by_row(
@@ -128,4 +144,4 @@ class _Cut:
     def of(self, pages: NDArray[np.int64]) -> Tasks:
         """The tasks of some pages, in the order of the pages."""
         parts = [self._tasks[self._starts[page] : self._starts[page + 1]] for page in pages.tolist()]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else self._tasks[:0]

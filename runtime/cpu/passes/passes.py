@@ -13,7 +13,7 @@ from vlang.records import dataclass
 from vlang.runtime.compile.objects import Kernels, address_of
 from vlang.runtime.cpu.crew.launch import Cpu
 from vlang.runtime.cpu.paged.source import PageSource, Streamed
-from vlang.runtime.cpu.paged.work import Tasks, by_page, by_row, in_windows, release
+from vlang.runtime.cpu.paged.work import Tasks, by_page, by_row, in_windows, release, works_ahead
 from vlang.runtime.cpu.passes.blocking import Blocked, Trial, choose_blocks, has_room, never_blocks
 from vlang.runtime.cpu.passes.edge_costs import Costs, costs_of
 from vlang.runtime.cpu.passes.freedoms import PLAIN, Freedoms
@@ -149,8 +149,7 @@ class Passes:
         self.pointed.follow(stage.pointer)
         if stage.domain is not None and stage.name not in self.blocks and not stage.stores and self.freedoms.as_list():
             return self.some(stage, every := np.arange(self.graph.n), every)
-        words = self.state.words
-        words[SLOT_LISTED], words[SLOT_STATS] = 0, self.counts_at
+        self.state.words[SLOT_LISTED], self.state.words[SLOT_STATS] = 0, self.counts_at
         self._stats.fill(0)
         self.send_all(stage)
         if not fused or stage.fused is None:
@@ -211,17 +210,22 @@ class Passes:
             if len(tasks):
                 self._launch(kernel, tasks, len(tasks), cost)
             return
-        every = max(1, len(tasks) + len(segments))
-        for short, long in by_page(source, stage.domain, stage.columns, self._table(stage), tasks, segments):
-            part = cost * (len(short) + len(long)) // every
-            if len(short):
-                self._launch(kernel, short, len(short), part)
-            if len(long):
-                self._launch(stage.kernels["segments"], long, len(long), part)
-            release(self.state.windows, short)
+        every, table = max(1, len(tasks) + len(segments)), self._table(stage)
+        ahead = works_ahead(source, stage.columns, self.state.windows, self.cpu.threads)
+        try:
+            for short, long in by_page(source, stage.domain, stage.columns, table, tasks, segments, ahead=ahead):
+                self.cpu.complete()
+                part = cost * (len(short) + len(long)) // every
+                if len(long):
+                    self._launch(stage.kernels["segments"], long, len(long), part)
+                if len(short):
+                    self._launch(kernel, short, len(short), part, ahead=ahead)
+                release(self.state.windows, short)
+        finally:
+            self.cpu.complete()
 
     def _whole(self, stage: StageSpec, pages: PageCuts, longs: NDArray[np.int64], tasks: Tasks, cost: int) -> None:
-        """Run a pass whose reduction cannot be split: one worker processes all contributions of a vertex.
+        """Run a pass whose reduction cannot be split, so that one worker processes all contributions of a vertex.
 
         `longs` has the indices of the long vertices in increasing order. `tasks` cover the short vertices.
         """
@@ -269,9 +273,10 @@ class Passes:
             self._launch(kernel, part, len(part), cost, frame)
 
     def _launch(self, kernel: str, tasks: Tasks, count: int, cost: int,
-                frame: NDArray[np.uint64] | None = None) -> None:
-        self.cpu.launch(self.kernels[kernel], (self.state.frame_address if frame is None else frame,),
-                        self.freedoms.tasks(tasks, count), count, cost)
+                frame: NDArray[np.uint64] | None = None, ahead: bool = False) -> None:
+        run = self.cpu.begin if ahead else self.cpu.launch
+        run(self.kernels[kernel], (self.state.frame_address if frame is None else frame,),
+            self.freedoms.tasks(tasks, count), count, cost)
 
     def _counted(self, edges: int) -> tuple[Stats, int]:
         return Stats(*self._stats.tolist()[:2]), edges
@@ -308,13 +313,13 @@ class Passes:
         """Run the stage over listed vertices with up-to-date messages; returns the counts and the number of edges."""
         self.ahead.clear()
         self.pointed.follow(stage.pointer)
+        self._stats[:] = 0
+        self.state.point(SLOT_STATS, self._stats)
+        self.state.frame[SLOT_LISTED] = 1
         if stage.domain is None:
             return self._listed_vertices(stage, lists)
         pages = self.pages_of(stage.domain)
-        self._stats[:] = 0
-        self.state.point(SLOT_STATS, self._stats)
         self.aim(stage, pages)
-        self.state.frame[SLOT_LISTED] = 1
         tasks, edges = self._short_tasks(stage.domain, lists)
         self.state.point(SLOT_LIST, lists.short)
         if stage.structures:
@@ -333,9 +338,6 @@ class Passes:
 
     def _listed_vertices(self, stage: StageSpec, lists: Lists) -> tuple[Stats, int]:
         """Run a stage that reads no edges over listed vertices. All listed vertices are in the list `short`."""
-        self._stats[:] = 0
-        self.state.point(SLOT_STATS, self._stats)
-        self.state.frame[SLOT_LISTED] = 1
         self.state.point(SLOT_LIST, lists.short)
         tasks = vertex_tasks(lists.shorts, 4 * BLOCK)
         self._launch(stage.kernels["compute"], tasks, len(tasks), lists.shorts)

@@ -2,7 +2,11 @@
 
 Reading threads only read, so that the disk always has the next request. Checks take processor time, and the processors
 also run the kernels of a pass. Therefore the checking threads have a lower priority: they use the time that kernels
-leave. A run that waits for a page checks pages itself, so that its progress does not depend on these threads."""
+leave. A run that waits for a page checks pages itself, so that its progress does not depend on these threads.
+
+A run that works ahead (`Ring.stream`) checks all of its pages itself, while other threads run its kernels. A thread of
+low priority that holds the lock of the interpreter stops the reading threads and the run, when kernels use all
+processors."""
 
 from __future__ import annotations
 
@@ -63,11 +67,17 @@ Check = Callable[[], PageViews]
 
 @dataclass(frozen=True)
 class Request:
-    """A request to read a page into `buffer`; `slot` is the number of the buffer in the ring, or -1 for the cache."""
+    """A request to read a page into `buffer`.
+
+    Attributes:
+        slot: the number of the buffer in the ring, or -1 for the cache.
+        own: whether the run checks the page itself.
+    """
 
     key: Key
     buffer: Buffer
     slot: int
+    own: bool
 
 
 @dataclass(frozen=True)
@@ -97,7 +107,7 @@ class Read:
 
 
 def serve(
-    todo: SimpleQueue[Request | None], read: SimpleQueue[Read | None], done: SimpleQueue[Arrival | None],
+    todo: SimpleQueue[Request | None], read: SimpleQueue[Read | None], done: SimpleQueue[Arrival | Read | None],
     reader: PageReader,
 ) -> None:  # fmt: skip
     """The loop of a reading thread: serve the requests in `todo` until a request is None.
@@ -116,28 +126,30 @@ def serve(
 
 
 def serve_one(
-    request: Request, read: SimpleQueue[Read | None], done: SimpleQueue[Arrival | None], reader: PageReader
+    request: Request, read: SimpleQueue[Read | None], done: SimpleQueue[Arrival | Read | None], reader: PageReader
 ) -> None:
     """Read the page of one request.
 
     Args:
         request: the request.
-        read: output, the page; nothing after an error.
-        done: output, None, which wakes a run that waits; or the error.
+        read: output, the page; nothing after an error, or if the run checks the page itself.
+        done: output, the page if the run checks it itself; otherwise None, which wakes a run that waits; or the error.
         reader: reads the page.
     """
     try:
-        kind, page = request.key
-        with timed("read", f"page {page}", adjacency=kind) as about:
-            found, nbytes = reader.read(kind, page, request.buffer)
+        kind, number = request.key
+        with timed("read", f"page {number}", adjacency=kind) as about:
+            found, nbytes = reader.read(kind, number, request.buffer)
             about["bytes"] = nbytes
-        read.put(Read(request, found, nbytes))
-        done.put(None)
+        page = Read(request, found, nbytes)
+        if not request.own:
+            read.put(page)
+        done.put(page if request.own else None)
     except BaseException as error:
         done.put(Arrival(request, None, 0, error))
 
 
-def check_all(read: SimpleQueue[Read | None], done: SimpleQueue[Arrival | None]) -> None:
+def check_all(read: SimpleQueue[Read | None], done: SimpleQueue[Arrival | Read | None]) -> None:
     """The loop of a checking thread: check the pages in `read` until a page is None."""
     if sys.platform == "linux":  # elsewhere a thread has no priority of its own
         with suppress(OSError):

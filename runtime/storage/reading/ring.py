@@ -8,6 +8,9 @@ reads only the other half.
 A pass begins with the pages that the previous pass left in the ring, because their buffers are needed for new reads.
 The pages in the cache are delivered when no page has arrived from the disk, so that a pass seldom waits for the disk.
 
+A caller can work ahead: it works on a batch while the ring prepares the next one. With few processors this matters,
+because the other threads of the caller then never wait for this code, which runs between two batches.
+
 Requests, pages and checked pages are passed through three `SimpleQueue`s. Each operation of a `SimpleQueue` is one
 built-in call, so an interrupt, which Python raises in the main thread, leaves no lock held. A request holds a reference
 to its buffer, which therefore stays alive during the read.
@@ -107,17 +110,22 @@ class Ring:
         self._broken = False
         self._todo: SimpleQueue[Request | None] = SimpleQueue()
         self._read: SimpleQueue[Read | None] = SimpleQueue()
-        self._done: SimpleQueue[Arrival | None] = SimpleQueue()  # None says that a page waits in `_read`
+        self._done: SimpleQueue[Arrival | Read | None] = SimpleQueue()  # None says that a page waits in `_read`
         self._threads: list[Task[None]] = []
         self._checkers: list[Task[None]] = []
         self._ended = weakref.finalize(self, end_threads, self._todo, self._threads)
 
-    def stream(self, kind: str, groups: Sequence[Sequence[int]]) -> Generator[list[tuple[int, PageViews]]]:
+    def stream(
+        self, kind: str, groups: Sequence[Sequence[int]], ahead: bool = False
+    ) -> Generator[list[tuple[int, PageViews]]]:
         """Deliver pages in batches. The pages of a batch are valid until the next batch is requested.
 
         Args:
             kind: the adjacency direction.
             groups: lists of page numbers. All pages of a group are delivered in the same batch; a page is in one group.
+            ahead: whether a batch stays valid until the next but one is requested, so that the caller works on a batch
+                while it requests the next one. Before a wait the ring delivers an empty batch, and the caller must
+                finish its work before it goes on.
 
         Raises the DiskError or GraphError of the first page that cannot be read, and OutOfMemory if a group is larger
         than the budget.
@@ -126,7 +134,7 @@ class Ring:
             raise InternalError("pages are asked for after a failed pass")
         self._room_for(max(map(len, groups), default=0))
         try:
-            yield from self._stream(kind, groups)
+            yield from self._stream(kind, groups, ahead)
         except GeneratorExit:
             self._broken = True
             raise
@@ -154,7 +162,9 @@ class Ring:
             thread.wait()
 
     # ------------------------------------------------------------------------------------------------ one pass
-    def _stream(self, kind: str, groups: Sequence[Sequence[int]]) -> Generator[list[tuple[int, PageViews]]]:
+    def _stream(
+        self, kind: str, groups: Sequence[Sequence[int]], ahead: bool
+    ) -> Generator[list[tuple[int, PageViews]]]:
         held: list[Sequence[int]] = []  # groups with pages in buffers of the ring, and groups in the cache
         kept: list[Sequence[int]] = []
         rest: list[Sequence[int]] = []
@@ -164,28 +174,35 @@ class Ring:
             (kept if cached else held if known else rest).append(group)
         self._keep({(kind, page) for group in held for page in group})
         here, flight = deque((*held, *kept)), _Flight(rest)
+        most, used = max(1, self._most // (3 if ahead else 2)), list[int]()  # `used`: the batch that is still in use
         while here or flight.missing:
-            self._ask(kind, flight)
-            self._take(flight, wait=not here)
+            self._ask(kind, flight, ahead)
+            self._take(flight, not here and not used, most if used or not ahead else 1)
+            if not here and not flight.complete:
+                yield []
+                self._release(kind, used)
+                used = []
+                continue
             if flight.complete:
-                batch = flight.batch(max(1, self._most // 2))
+                batch = flight.batch(most)
             else:
                 batch = _together(here, max(1, self._flying) if flight.missing else _TOGETHER)
                 self.reading.hits += len(batch)
             yield self._views(kind, batch)
-            self._release(kind, batch)
+            self._release(kind, used if ahead else batch)
+            used = batch if ahead else []
 
-    def _take(self, flight: _Flight, wait: bool) -> None:
-        """Take the pages that have arrived; if `wait`, wait until a group is complete."""
+    def _take(self, flight: _Flight, wait: bool, most: int) -> None:
+        """Take pages that have arrived, until `most` groups are complete; if `wait`, wait until a group is complete."""
         begin = time.perf_counter()
         while wait and not flight.complete:
             self._flying -= 1
             flight.arrived(self._entered(self._arrival()))
-        while self._flying and not self._done.empty():
+        self.reading.seconds += time.perf_counter() - begin
+        while self._flying and len(flight.complete) < most and not self._done.empty():
             if (arrival := self._done.get()) is not None:
                 self._flying -= 1
-                flight.arrived(self._entered(arrival))
-        self.reading.seconds += time.perf_counter() - begin
+                flight.arrived(self._entered(check(arrival) if isinstance(arrival, Read) else arrival))
 
     def _keep(self, wanted: set[Key]) -> None:
         """Begin a pass: the slots of the pages in `wanted` stay occupied, and all other slots become free."""
@@ -204,7 +221,7 @@ class Ring:
         """Free the slots of pages that the pass has processed; a page stays usable until its slot is filled again."""
         self._free.extend(self._held[kind, page][0] for page in pages if (kind, page) not in self._cache)
 
-    def _ask(self, kind: str, flight: _Flight) -> None:
+    def _ask(self, kind: str, flight: _Flight, own: bool) -> None:
         """Request the next groups, as long as there are free buffers for a whole group."""
         while (group := flight.next()) is not None:
             missing = [page for page in group if (kind, page) not in self._cache]
@@ -214,7 +231,7 @@ class Ring:
                 return
             flight.ask([(kind, page) for page in missing])
             for page in missing:
-                self._request((kind, page))
+                self._request((kind, page), own)
 
     def _fits(self, kind: str, missing: Sequence[int]) -> bool:
         """Return whether there are free buffers, or space in the cache, for all of the pages `missing`."""
@@ -227,20 +244,20 @@ class Ring:
                 free -= 1
         return free >= 0
 
-    def _request(self, key: Key) -> None:
+    def _request(self, key: Key, own: bool) -> None:
         """Request a page: into the cache if it has space, otherwise into a free buffer of the ring."""
         need, arena = self._reader.nbytes(*key), self.memory()
         if need <= self._left - self._reserved:
             self._left -= need
             end = len(self._slots) * self._largest + self._left
-            request = Request(key, arena[end : end + need], -1)
+            request = Request(key, arena[end : end + need], -1, own)
         else:
             slot = self._slot()
             before = self._inside[slot]
             if before is not None and self._held.get(before, (-1,))[0] == slot:
                 del self._held[before]
             self._inside[slot] = key
-            request = Request(key, self._slots[slot][:need], slot)
+            request = Request(key, self._slots[slot][:need], slot, own)
         if not self._threads:
             self._begin()
         self._todo.put(request)
@@ -271,7 +288,7 @@ class Ring:
                         return check(page)
             arrival = self._done.get()
             if arrival is not None:
-                return arrival
+                return check(arrival) if isinstance(arrival, Read) else arrival
 
     def _entered(self, arrival: Arrival) -> Key:
         """Enter a page into the table of its buffer, and return its key. Raises the error of the read."""
