@@ -56,7 +56,8 @@ class Crew:
         self._lost = weakref.finalize(self, _finished, self._process, self._kernels["end"], self._words, self._threads)
         self._lost.atexit = False
         self.room, self.processors = room, available_threads()
-        self.counter = address_of(self._words) + 8 * CREW_COUNTER
+        self._at = address_of(self._words)
+        self.counter = self._at + 8 * CREW_COUNTER
 
     @property
     def usable(self) -> bool:
@@ -89,7 +90,7 @@ class Crew:
         alive until the launch ends. Raises InternalError if the kernel fails.
         """
         self._write(kernel, args)
-        self._launch(self._words, helpers)
+        self._launch.at(self._at, helpers)
         kernel.ended(int(self._words[CREW_STATUS]))
 
     def begin(self, kernel: Kernel, args: Sequence[int | None], helpers: int) -> None:
@@ -100,7 +101,7 @@ class Crew:
         """
         self._write(kernel, args)
         self._begun = kernel  # first, so that after an interrupt the launch is joined if it is open
-        self._kernels["begin"](self._words, helpers)
+        self._kernels["begin"].at(self._at, helpers)
 
     def join(self) -> None:
         """Run the kernel of the launch that `begin` has opened, if any, on this thread, too.
@@ -108,7 +109,7 @@ class Crew:
         Returns when all threads have finished. Raises InternalError if the kernel fails.
         """
         if self._begun is not None:
-            self._kernels["join"](self._words, 0)
+            self._kernels["join"].at(self._at, 0)
             kernel, self._begun = self._begun, None
             kernel.ended(int(self._words[CREW_STATUS]))
 

@@ -144,7 +144,7 @@ class MergedPages:
         else:
             _, old = self._recent.popitem(last=False)
             room = next(buffer for buffer in self._buffers if np.may_share_memory(buffer, old.offsets))
-        nbytes = self._file.extent(kind, page).nbytes
+        nbytes = self._file.page_nbytes(kind, page)
         try:
             view = self._recent[kind, page] = self._read(kind, page, room[:nbytes])
         except BaseException:

@@ -86,7 +86,7 @@ class FileEdges:
 
     def nbytes(self, kind: str, page: int) -> int:
         """The size of a page in bytes."""
-        return self._merged.nbytes(page) if kind == "both" else self._file.extent(kind, page).nbytes
+        return self._merged.nbytes(page) if kind == "both" else self._file.page_nbytes(kind, page)
 
     def read(self, kind: str, page: int, buffer: NDArray[np.uint8]) -> tuple[Callable[[], PageView], int]:
         """Read a page into an aligned buffer. Returns its check and the bytes read. Raises DiskError, GraphError."""

@@ -152,8 +152,12 @@ class PageFile:
 
     def extent(self, kind: str, page: int) -> Extent:
         """The place of a page in the files."""
-        stripe, offset, nbytes = (int(array[page]) for array in self._extents[kind])
-        return Extent(stripe, offset, nbytes)
+        stripes, offsets, sizes = self._extents[kind]
+        return Extent(int(stripes[page]), int(offsets[page]), int(sizes[page]))
+
+    def page_nbytes(self, kind: str, page: int) -> int:
+        """The size of a page in bytes."""
+        return int(self._extents[kind][2][page])
 
     # ------------------------------------------------------------- what is read on demand
 
