@@ -7,6 +7,7 @@ import fcntl
 import itertools
 import os
 import re
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tests.cpu.compare import same_bits
 from tests.paged.stores import streaming
@@ -24,6 +26,8 @@ from vlang.errors import BindError, DiskError, GraphError, OutOfMemory
 from vlang.runtime.graph.paged.in_memory import save
 from vlang.runtime.graph.paged.merged import MergedPages
 from vlang.runtime.storage.page_file import PageFile
+from vlang.runtime.storage.reading import direct
+from vlang.runtime.storage.reading.direct import DirectFiles
 
 PAGERANK, SSSP = load("pagerank"), load("sssp")
 
@@ -282,6 +286,23 @@ def test_what_pages_do_not_have(path: Path) -> None:
     disk = Graph.open(path)
     with pytest.raises(BindError, match="page_size cuts adjacency lists in memory"):
         PAGERANK(disk, memory="260K", research={"page_size": 4096})
+
+
+def test_the_rate_is_that_of_later_reads(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first read includes the start of the threads. A small file is measured only if memory for reads is small."""
+    seconds, sizes = [0.0], set[int]()
+
+    def read(_files: DirectFiles, _number: int, _offset: int, buffer: NDArray[np.uint8]) -> None:
+        seconds[0] += 0.001 if sizes else 1.0
+        sizes.add(len(buffer))
+
+    monkeypatch.setattr(DirectFiles, "read", read)
+    monkeypatch.setattr(direct, "_TOGETHER", 1)
+    monkeypatch.setattr(time, "perf_counter", lambda: seconds[0])
+    most = path.stat().st_size // 20 // 4096 * 4096
+    assert DirectFiles([path]).rate(2 * most) == pytest.approx(most / 0.001)
+    assert sizes == {most}
+    assert DirectFiles([path]).rate(1 << 24) == np.inf
 
 
 def test_the_command(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
