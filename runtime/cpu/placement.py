@@ -37,6 +37,7 @@ _PLENTY = 1 << 62  # bytes: the budget if the system does not report free memory
 _MERGING = 14  # bytes per vertex, while in-edges and out-edges are merged to pages of both directions
 _CUT = 48  # additional bytes per vertex of the part that is being merged
 _SPARE = 64 << 10  # bytes of the small arrays of a run
+_FEW_THREADS = 4  # with which kernels use all processors, while a disk of some GB/s delivers the next page
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class Placement:
         windows: the folder with the files of arrays over vertices; None if these arrays are in memory.
         full: for a GPU, whether all loops run by full passes, because the tables of other ways do not fit.
         pushes: for a GPU, whether loops push in windows if possible, because the tables of other ways do not fit.
+        own: whether a run that works ahead checks its pages itself (see `Ring`).
     """
 
     streams: bool
@@ -66,10 +68,11 @@ class Placement:
     windows: Path | None = None
     full: bool = False
     pushes: bool = False
+    own: bool = True
 
     def ring(self, reader: PageReader) -> Ring:
         """Create the ring of buffers that delivers the pages. Raises OutOfMemory."""
-        return Ring(reader, self.largest, self.pages, buffers=self.buffers)
+        return Ring(reader, self.largest, self.pages, buffers=self.buffers, own=self.own)
 
     def held(self, n: int) -> Windows | None:
         """Create the windows for arrays over n vertices; returns None if these arrays are in memory."""
@@ -174,7 +177,7 @@ def place(plan: Plan, graph: Graph, options: Options, beside: int = 0) -> Placem
     if windows is not None:
         text += f"; {in_bytes(moved)} for vertices are in a file in {windows}, and move with the pages"
     return Placement(True, pages, largest, limit, whole, text + (f"; {stored.note}" if stored.note else ""),
-                     windows=windows)
+                     windows=windows, own=threads <= _FEW_THREADS)
 
 
 def _no_windows(plan: Plan, stored: StoredEdges, shape: Shape, options: Options) -> str:

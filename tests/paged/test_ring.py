@@ -66,13 +66,15 @@ def ahead(ring: Ring, made: MemoryStore) -> list[int]:
     return [*seen, *(page for page, _ in before)]
 
 
-@pytest.mark.parametrize("run", [sweep, ahead])
+@pytest.mark.parametrize(("run", "own"), [(sweep, True), (ahead, True), (ahead, False)])
 @pytest.mark.parametrize("late", [0.0, 0.001])
 @pytest.mark.parametrize("buffers", [2, 3, 7])
-def test_every_page_once(buffers: int, late: float, run: Callable[[Ring, MemoryStore], list[int]]) -> None:
+def test_every_page_once(
+    buffers: int, late: float, run: Callable[[Ring, MemoryStore], list[int]], own: bool
+) -> None:
     made = store(late)
     largest = max(sizes(made))
-    with closing(Ring(made, largest, buffers * largest, readers=3, buffers=buffers)) as ring:
+    with closing(Ring(made, largest, buffers * largest, readers=3, buffers=buffers, own=own)) as ring:
         for _ in range(3):
             assert sorted(run(ring, made)) == list(range(made.cuts("in").count))
         assert ring.reading.pages == len(made.reads)

@@ -4,9 +4,10 @@ Reading threads only read, so that the disk always has the next request. Checks 
 also run the kernels of a pass. Therefore the checking threads have a lower priority: they use the time that kernels
 leave. A run that waits for a page checks pages itself, so that its progress does not depend on these threads.
 
-A run that works ahead (`Ring.stream`) checks all of its pages itself, while other threads run its kernels. A thread of
-low priority that holds the lock of the interpreter stops the reading threads and the run, when kernels use all
-processors."""
+A run of few threads that works ahead (`Ring.stream`) checks all of its pages itself, while other threads run its
+kernels. A thread of low priority that holds the lock of the interpreter stops the reading threads and the run, when
+kernels use all processors. With more threads, kernels wait for the disk, and several threads check
+pages faster than one."""
 
 from __future__ import annotations
 

@@ -80,6 +80,7 @@ class Ring:
         readers: the number of reading threads, and of checking threads.
         buffers: the maximum number of buffers in the ring; None for as many as are useful. The rest of the budget is
             the cache, which keeps pages until the end of the run.
+        own: whether a run that works ahead checks its pages itself.
 
     Attributes:
         reading: counters of the pages read so far.
@@ -89,12 +90,12 @@ class Ring:
     """
 
     def __init__(self, reader: PageReader, largest: int, budget: int, readers: int = _READERS,
-                 buffers: int | None = None) -> None:
+                 buffers: int | None = None, own: bool = True) -> None:
         if budget < LEAST_BUFFERS * largest:
             raise OutOfMemory(f"{budget:,} bytes are too few to stream pages of up to {largest:,} bytes: "
                               f"{LEAST_BUFFERS * largest:,} are needed")
         self.reading = Reading()
-        self._reader, self._largest, self._readers = reader, largest, readers
+        self._reader, self._largest, self._readers, self._own = reader, largest, readers, own
         self._budget = budget // PAGE * PAGE
         self._arena: Buffer | None = None  # buffers of the ring from its beginning, the cache from its end
         self._left = self._budget  # bytes that neither the ring nor the cache has taken yet
@@ -175,9 +176,10 @@ class Ring:
         self._keep({(kind, page) for group in held for page in group})
         here, flight = deque((*held, *kept)), _Flight(rest)
         most, used = max(1, self._most // (3 if ahead else 2)), list[int]()  # `used`: the batch that is still in use
+        own = ahead and self._own
         while here or flight.missing:
-            self._ask(kind, flight, ahead)
-            self._take(flight, not here and not used, most if used or not ahead else 1)
+            self._ask(kind, flight, own)
+            self._take(flight, not here and not used, 1 if own and not used else most)
             if not here and not flight.complete:
                 yield []
                 self._release(kind, used)
