@@ -33,7 +33,8 @@ class Cpu:
         self._tasks: NDArray[np.int64] | None = None  # the tasks of this launch, kept alive
 
     def close(self) -> None:
-        """Return the crew to the idle crews."""
+        """Return the crew to the idle crews. A launch that is open after an interrupt is completed first."""
+        self.complete()
         crew, self._crew = self._crew, None  # cleared first, so that after an interrupt the crew is not returned twice
         if crew is not None:
             give_back(crew)
