@@ -225,7 +225,7 @@ class Passes:
             self.cpu.complete()
 
     def _whole(self, stage: StageSpec, pages: PageCuts, longs: NDArray[np.int64], tasks: Tasks, cost: int) -> None:
-        """Run a pass whose reduction cannot be split, so that one worker processes all contributions of a vertex.
+        """Run a pass whose reduction cannot be split: one worker processes all contributions of a vertex.
 
         `longs` has the indices of the long vertices in increasing order. `tasks` cover the short vertices.
         """
@@ -259,8 +259,7 @@ class Passes:
 
     def aim(self, stage: StageSpec, pages: PageCuts) -> tuple[int, int, int]:
         """Store the addresses of a stage's page table, segments and long vertices in the frame; returns them."""
-        table, words = self._table(stage), self.state.words
-        known = self._aims.get(stage.name)
+        table, words, known = self._table(stage), self.state.words, self._aims.get(stage.name)
         if known is None or known[0] is not table or known[1] is not pages:
             addresses = address_of(table), address_of(pages.segments), address_of(pages.longs)
             known = self._aims[stage.name] = table, pages, addresses
@@ -339,8 +338,7 @@ class Passes:
     def _listed_vertices(self, stage: StageSpec, lists: Lists) -> tuple[Stats, int]:
         """Run a stage that reads no edges over listed vertices. All listed vertices are in the list `short`."""
         self.state.point(SLOT_LIST, lists.short)
-        tasks = vertex_tasks(lists.shorts, 4 * BLOCK)
-        self._launch(stage.kernels["compute"], tasks, len(tasks), lists.shorts)
+        self._launch(stage.kernels["compute"], tasks := vertex_tasks(lists.shorts, 4 * BLOCK), len(tasks), lists.shorts)
         return self._counted(0)
 
     def _short_tasks(self, kind: str, lists: Lists) -> tuple[Tasks, int]:
