@@ -110,7 +110,6 @@ class ClusterPasses(Passes):
         self.ahead = Ahead(self.state, low, high)
         self.exchange = Exchange(self.numbers, self.transport, self.state)
         self.pointed: RankPointed = RankPointed(self.local, self.state, self.cpu.threads, self.transport)
-        self._costs: Costs | None = None  # no cached property, as these share a lock in CPython 3.11
         self._fresh: set[str] = set()  # arrays whose mirrors are up to date
         self._next_reached: int | None = None  # what `reached` will return, summed with the counts of the last pass
         self._unsent: _Split | None = None  # flags that are sent together with the values of the vertices
@@ -119,10 +118,12 @@ class ClusterPasses(Passes):
     @property
     def costs(self) -> Costs | None:
         """The costs per edge measured on rank 0. All ranks use these costs, so that all ranks make the same choices."""
-        if self.switching != "published" and self._costs is None:
+        if self.switching == "published":
+            return None
+        if self.local.costs is None:
             mine = np.array(astuple(costs_of(self.graph.m)))
-            self._costs = Costs(*gathered(self.transport, mine, "the costs of an edge")[0].tolist())
-        return self._costs
+            self.local.costs = Costs(*gathered(self.transport, mine, "the costs of an edge")[0].tolist())
+        return self.local.costs
 
     # ------------------------------------------------------------------------------------------------ the exchange
     def _near(self, stage: StageSpec) -> list[str]:

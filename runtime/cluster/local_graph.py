@@ -16,6 +16,7 @@ from vlang.runtime.cluster.local_numbers import LocalNumbers, number_vertices
 from vlang.runtime.cluster.ranges import Ranges, cut_ranges
 from vlang.runtime.cluster.shared_edges import SharedEdges, shared_rows
 from vlang.runtime.cluster.transports.transport import Transport, summed
+from vlang.runtime.cpu.passes.edge_costs import Costs
 from vlang.runtime.graph.edges.order import Order
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.adjacency import Adjacency
@@ -47,11 +48,13 @@ class LocalGraph(Graph):
         whole_order: the order of the vertices of the whole graph; None for the order of their numbers.
         dealt: the order of dealt numbers if `numbers` are about dealt numbers instead of the numbers of the graph; None
             if they are not.
+        costs: the costs of an edge on rank 0, if the ranks have exchanged them; all ranks have them, or none has.
     """
 
     numbers: LocalNumbers
     whole_order: Order | None
     dealt: Dealt | None
+    costs: Costs | None
     _rows: dict[str, Adjacency]
 
     def adjacency(self, kind: str, columns: Iterable[str] = ()) -> Adjacency:
@@ -130,10 +133,15 @@ def local_graph(
     names = read_columns(plan)
     row, deal = row_work(plan), deal and not isinstance(graph.stored, SharedEdges)
     known, key = _PARTS.setdefault(graph, {}), (tuple(kinds), names, row, step, deal, transport.rank, transport.size)
-    if summed(transport, [int(key in known)], "the part of a graph")[0] < transport.size:
+    found = known.get(key)
+    numbers = [int(found is not None), int(found is not None and found.costs is not None)]
+    parts, costs = summed(transport, numbers, "the part of a graph")
+    if found is None or parts < transport.size:
         dealt, ranges = cut(work_of(graph, kinds, row), transport.size, step, deal)
-        known[key] = _made(kinds, names, ranges, dealt, graph, transport)
-    return known[key]
+        found = known[key] = _made(kinds, names, ranges, dealt, graph, transport)
+    elif costs < transport.size:
+        found.costs = None
+    return found
 
 
 def cut(work: NDArray[np.int64], size: int, step: int, deal: bool) -> tuple[Dealt | None, Ranges]:
@@ -213,7 +221,7 @@ def assembled(
     local.numbers, local._adjacencies = numbers, graph._adjacencies
     local.device_copies = graph.device_copies.part()
     dense = np.arange(graph.n, dtype=np.uint32) if graph.order is None else graph.order.dense
-    local.whole_order, local.dealt = graph.order, dealt
+    local.whole_order, local.dealt, local.costs = graph.order, dealt, None
     local.order = Order(numbers.local(local.arranged(dense)), np.zeros(1, np.uint32))
     wide = numbers.ranges.numbers == np.uint64
     table: NDArray[np.uint32] = empty(0 if wide else graph.n, np.uint32)

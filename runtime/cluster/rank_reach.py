@@ -18,6 +18,7 @@ from vlang.runtime.cluster.cluster_passes import ClusterPasses
 from vlang.runtime.cluster.local_graph import RECEIVERS
 from vlang.runtime.cluster.messages import Picks
 from vlang.runtime.cluster.transports.transport import Buffer
+from vlang.runtime.compile.objects import address_of
 from vlang.runtime.cpu.passes.freedoms import Freedoms
 from vlang.runtime.cpu.ways.cpu_way import Running, only_new
 from vlang.runtime.cpu.ways.reach import Reach, ReachLoop
@@ -77,6 +78,12 @@ class _RankReachLoop(ReachLoop):
         places = [-(-picks.count // 64) for picks in self._picks]
         self._messages = [empty(self._places[-1] + 1 + count, np.uint64) for count in places]
         self._bits, self._head = np.empty(max(places), np.uint64), np.zeros(self._places[-1], np.uint64)
+        # Addresses of arrays that stay, as kernels take an array in ten times the time of a number.
+        self._sends = [(address_of(picks.bits), address_of(picks.before), len(picks.bits), picks.count,
+                        address_of(self._bits), address_of(message), self._places[-1])
+                       for picks, message in zip(self._picks, self._messages)]
+        self._reads = tuple(map(address_of, (self._long, self._out.offsets, self._room.longs)))
+        self._away_at = address_of(self._away)
 
     def _places_of_values(self) -> list[int]:
         """Return, for the value of each field, its first word in a message; and the first word behind all values."""
@@ -123,7 +130,8 @@ class _RankReachLoop(ReachLoop):
     def _counted(self) -> NDArray[np.int64]:
         """Send the owned vertices of the frontier to their mirrors; returns the counts, summed over all ranks."""
         transport, front, kernels = self._rank.transport, self._room.bits[0], paged_frontier_kernels()
-        self._counts[REACH_EDGES] = kernels["edges_of"](front[self._first // 64 :], len(self._away), self._away)
+        words = address_of(front)
+        self._counts[REACH_EDGES] = kernels["edges_of"](words + self._first // 8, len(self._away), self._away_at)
         active, head = self._counts.item(REACH_ACTIVE) > 0, self._head
         head[:_HEAD] = self._counts[_SUMMED]
         if active:
@@ -132,12 +140,9 @@ class _RankReachLoop(ReachLoop):
         buffers: list[Buffer] = [head[:_HEAD].view(np.uint8)] * transport.size
         for rank, message in enumerate(self._messages if active else ()):
             if rank != transport.rank:
-                picks, begin = self._picks[rank], len(head)
-                message[:begin] = head
-                words = mirror_kernels()["front_message"](
-                    front[picks.first :], picks.bits, picks.before, len(picks.bits), picks.count, self._bits, message,
-                    begin)
-                buffers[rank] = message[: begin + words].view(np.uint8)
+                message[: len(head)] = head
+                size = mirror_kernels()["front_message"](words + 8 * self._picks[rank].first, *self._sends[rank])
+                buffers[rank] = message[: len(head) + size].view(np.uint8)
         totals = head[:_HEAD].astype(np.int64)
         for rank, buffer in enumerate(transport.exchange(buffers, self._where)):
             if rank != transport.rank:
@@ -154,8 +159,8 @@ class _RankReachLoop(ReachLoop):
         (first, last), one = self._numbers.mirrors_of(rank), self._one
         one[0] = -1
         self._counts[REACH_CUT] = mirror_kernels()["front_read"](
-            message, len(self._head), first, last - first, self._room.bits[0], self._long, self._out.offsets,
-            self._room.longs, self._counts.item(REACH_CUT), one)
+            message, len(self._head), first, last - first, self._room.bits[0], *self._reads,
+            self._counts.item(REACH_CUT), one)
         if not self._counts[REACH_ACTIVE] and one[0] >= 0:  # a mirror sends, and no value of another mirror is read
             self._counts[REACH_ONE] = one[0]
             for inside, value in self._values(message, one.item()):

@@ -22,7 +22,7 @@ from vlang import BindError, Graph, OutOfMemory, Program, Result, compile, load
 from vlang.cli import main
 from vlang.errors import ClusterError
 from vlang.runtime.cluster.cluster_machine import ClusterMachine
-from vlang.runtime.cluster.local_graph import LocalGraph, local_graph
+from vlang.runtime.cluster.local_graph import _PARTS, LocalGraph, local_graph
 from vlang.runtime.cluster.rank_memory import rank_memory
 from vlang.runtime.cluster.rank_priority import deals
 from vlang.runtime.cluster.transports.thread_ranks import run_ranks
@@ -167,6 +167,18 @@ def test_old_values_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     for found in on_ranks(3, "sssp", graph, {"source": 3}):
         assert_same(want, found)
         assert found.rounds < 20
+
+
+def test_costs_of_one_rank_only() -> None:
+    """If one rank has lost the costs of an edge, as after an interrupt, all ranks exchange them again."""
+    graph = skewed(False)
+    want = on_ranks(2, "bfs", graph, {"source": 3})[0]
+    (part,) = [part for part in _PARTS[graph].values() if part.numbers.rank == 1]
+    assert part.costs is not None
+    part.costs = None
+    for found in on_ranks(2, "bfs", graph, {"source": 3}):
+        assert_same(want, found)
+    assert part.costs is not None
 
 
 def random_path(n: int) -> Graph:
