@@ -14,6 +14,7 @@ from vlang.runtime.engine.machine import Loop, Start, Stats, Values
 from vlang.runtime.engine.nesting import MaskedSweep
 from vlang.runtime.gpu.topology.slotted_arrivals import layout_notes
 from vlang.runtime.gpus.exchange import Exchange, Updates
+from vlang.runtime.gpus.group_connect import GroupConnect
 from vlang.runtime.gpus.group_loop import GroupLoop
 from vlang.runtime.gpus.group_push import GroupPush
 from vlang.runtime.gpus.mirrors import Mirrors
@@ -65,7 +66,8 @@ class GroupMachine:
     def _short(self) -> Iterator[str]:
         """Yield sentences about loops that do not push because memory is short, and about an unused form of pages."""
         for loop in self.plan.loops:
-            if any(part.would_push(loop) for part in self._parts) and not self._push(loop):
+            pushed = self._push(loop) or self._connects(loop)
+            if not pushed and any(part.would_push(loop) for part in self._parts):
                 yield (f"GPU memory is short: the loop in line {loop.line} runs by full passes, because not every GPU "
                        "has room for its frontier and for the edges by sender")
         options = self._parts[0].options
@@ -146,11 +148,17 @@ class GroupMachine:
         return edges
 
     def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
-        """Begin a loop over frontiers if every GPU can push; otherwise begin a loop of full passes."""
+        """Begin a search for components, or a loop over frontiers, if every GPU can; otherwise a loop of full passes.
+        """
+        if bound is None and self._connects(spec) and GroupConnect.suits(self._parts, spec):
+            return GroupConnect(self, self._parts, spec)
         if self._push(spec):
             loop = PeerPush if self._parts[0].at_once else GroupPush
             return loop(self, self._parts, spec.stages[0])
         return GroupLoop(self, self._parts, spec, start)
+
+    def _connects(self, spec: LoopSpec) -> bool:
+        return all(part.connects(spec) for part in self._parts)
 
     def _push(self, spec: LoopSpec) -> bool:
         return all(part.pushes(spec) for part in self._parts)

@@ -20,6 +20,7 @@ from vlang.runtime.gpu.ways.gpu_superstep import FullWay
 from vlang.runtime.gpu.ways.way import Way
 from vlang.runtime.gpu.ways.ways import candidates
 from vlang.runtime.gpus.exchange import Exchange, word_of
+from vlang.runtime.gpus.group_connect import PartConnectWay
 from vlang.runtime.gpus.part_push import PartPushWay
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import BLOCK, THREADS, LoopSpec, Plan, ScalarSpec
@@ -55,6 +56,8 @@ class PartMachine(GpuMachine):
             vertices, in the order of `LocalNumbers.wanted`.
         places: used if a loop may push. For each GPU that mirrors vertices of this GPU, the device address of an array
             with one u32 per owned vertex: the place of the vertex among the mirrors on the other GPU, or NOT_MIRRORED.
+        globals: used if a loop may run by connected components. The device address of the numbers of the local vertices
+            in the whole graph (u32).
     """
 
     folding = ("fold", "scalar")  # two kernels: partial results of other GPUs are merged between them
@@ -69,7 +72,8 @@ class PartMachine(GpuMachine):
         self.marks: dict[int, int] = {}
         self.places: dict[int, int] = {}
         self._boxes: Arena | None = None
-        self.known_ways: Sequence[Way] = (PartPushWay(self), FullWay())
+        self.globals = 0
+        self.known_ways: Sequence[Way] = (PartConnectWay(self), PartPushWay(self), FullWay())
         try:
             super().__init__(device, plan, graph, options)
             self.load(exchange.kernels(self))
@@ -80,14 +84,21 @@ class PartMachine(GpuMachine):
     def pushes(self, loop: LoopSpec) -> bool:
         """Return whether the GPU can push along the edges of a loop; its memory must hold the edges and the frontiers.
         """
-        way = next(candidates(self.ways, loop, self.graph, self.options))
-        return isinstance(way, PartPushWay) and all(self.passes.reading(kind) == "rows" and
-                                                    self.passes.topologies[kind].resident
-                                                    for kind in way.directions(loop))
+        ways = candidates(self.ways, loop, self.graph, self.options)
+        way = next((one for one in ways if isinstance(one, PartPushWay)), None)
+        return way is not None and all(self.passes.reading(kind) == "rows" and self.passes.topologies[kind].resident
+                                       for kind in way.directions(loop))
 
     def would_push(self, loop: LoopSpec) -> bool:
         """Return whether the GPU could push along the edges of a loop, if there were memory."""
-        return isinstance(next(candidates(self.known_ways, loop, self.graph, self.options)), PartPushWay)
+        return self._may(self.known_ways, loop, PartPushWay)
+
+    def connects(self, loop: LoopSpec) -> bool:
+        """Return whether the GPU can run a loop by connected components; its memory must hold the trees."""
+        return self._may(self.ways, loop, PartConnectWay)
+
+    def _may(self, ways: Sequence[Way], loop: LoopSpec, kind: type[Way]) -> bool:
+        return any(isinstance(way, kind) for way in candidates(ways, loop, self.graph, self.options))
 
     @property
     def span(self) -> tuple[int, int]:
@@ -119,6 +130,10 @@ class PartMachine(GpuMachine):
         if any(way.name == "push" for loop in self.plan.loops
                for way in candidates(self.known_ways, loop, self.graph, self.options)):
             self._put_places()
+        if any(self._may(self.known_ways, loop, PartConnectWay) for loop in self.plan.loops):
+            everyone = partial(np.arange, self.numbers.ranges.n, dtype=np.uint32)
+            self.globals = self._parts.hold(("globals",), 4 * self.n, "the numbers of vertices in the whole graph",
+                                            lambda at: self.device.upload(at, self.numbers.local(everyone())))
         self._boxes = Arena(self.device, self._exchange.sizes(self), "the values that GPUs send each other")
 
     def _put_places(self) -> None:

@@ -87,6 +87,8 @@ PREPARATIONS: Mapping[str, tuple[str, ...]] = {
     "hook_rows": ("const u64* row", "u64 low", "u64 high", "u32* parents", "const u32* chosen"),
     "hook_segments": ("const u64* row", "const i64* segments", "u64 low", "u64 high", "u32* parents",
                       "const u32* chosen"),
+    "rename_parents": ("const u32* globals", "u64 n", "u32* parents"),
+    "hook_pairs": ("const u32* vertices", "const u32* above", "u64 count", "u32* parents"),
     "count_unordered_32": ("const f32* values", "u64 n", "u64* unordered"),
     "count_unordered_64": ("const f64* values", "u64 n", "u64* unordered"),
     "count_differing": ("const u64* a", "const u64* b", "u64 count", "u64* differing"),

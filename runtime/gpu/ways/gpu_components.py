@@ -25,11 +25,11 @@ from vlang.runtime.plan.plan import THREADS, CopySpec, LoopSpec, Plan, StageSpec
 if TYPE_CHECKING:
     from vlang.runtime.gpu.gpu_machine import GpuMachine
 
-__all__ = ["ComponentsWay", "ConnectLoop", "connect_kernels"]
+__all__ = ["NO_TREE", "ComponentsWay", "ConnectLoop", "connect_kernels", "count_of", "joining", "type_of"]
 
 _BLOCKS = 16  # blocks per multiprocessor of kernels that count
 _PROBED = 4 * 1024 + 16  # bytes of shared memory for the search of the largest tree
-_NO_TREE = 0xFF  # every byte of NO_TREE
+NO_TREE = 0xFF  # every byte of NO_TREE
 _SAMPLED = 1  # neighbours of every vertex that are hooked in addition to the first
 
 
@@ -41,17 +41,18 @@ def _sizes(n: int) -> dict[str, int]:
 def connect_kernels(plan: Plan, copied: CopySpec) -> list[Key]:
     """Return the kernels (template, struct, constants) that a `ConnectLoop` launches."""
     names = ["plant_single", "plant", "graft", "compress", "elect", "count_outside", "hook_rows", "hook_segments"]
-    dtype = _dtype(plan, copied)
+    dtype = type_of(plan, copied)
     names += [f"count_unordered_{dtype[1:]}"] if dtype[0] == "f" else []
     return [*((name, "", ()) for name in names),
-            *((name, _joining(copied, dtype), ()) for name in ("join_trees", "spread_values"))]
+            *((name, joining(copied, dtype), ()) for name in ("join_trees", "spread_values"))]
 
 
-def _dtype(plan: Plan, copied: CopySpec) -> str:
+def type_of(plan: Plan, copied: CopySpec) -> str:
+    """Return the type of the values that a loop copies."""
     return next(field.dtype for field in plan.fields if field.name == copied.field)
 
 
-def _joining(copied: CopySpec, dtype: str) -> str:
+def joining(copied: CopySpec, dtype: str) -> str:
     """Return the C++ type that defines how values are combined."""
     return f"Joining<JOIN_{copied.join.upper()}, {dtype}>"
 
@@ -96,7 +97,7 @@ class ComponentsWay:
         """Begin the loop; returns None if supersteps are bounded or the order of operands matters (NaN, -0)."""
         copied = loop.copied
         assert copied is not None
-        dtype = _dtype(machine.plan, copied)
+        dtype = type_of(machine.plan, copied)
         if bound is not None or (dtype[0] == "f" and _unordered(machine, copied.field, dtype)):
             return None
         return ConnectLoop(machine, loop.stages[0], copied, dtype)
@@ -109,7 +110,7 @@ class ConnectLoop:
         self.stats = Stats()
         self._machine, self._stage, self._n = machine, stage, machine.n
         self._values = machine.pointer(f"field:{copied.field}")
-        self._join = _joining(copied, dtype)
+        self._join = joining(copied, dtype)
         self._edges = 0
         # One vertex per thread. Blocks start in order, so that the lower vertices of a chain are in progress or done.
         self._blocks = -(-machine.n // THREADS)
@@ -119,7 +120,7 @@ class ConnectLoop:
     def advance(self, room: int | None) -> Sequence[Done]:
         """Run the only superstep: every vertex gets the combined value of its component."""
         if self._n:
-            self._arena.fill("chosen", _NO_TREE)
+            self._arena.fill("chosen", NO_TREE)
             if self._topology.resident:
                 self._sample()
             else:
@@ -155,7 +156,7 @@ class ConnectLoop:
             self._launch("graft", row, n, rank, parents)
         self._launch("compress", parents, n)
         machine.launch("elect", "", (), 1, (parents, n, chosen), shared=_PROBED)
-        self._edges = (1 + _SAMPLED) * n + _count(machine, "count_outside", row, n, parents, chosen)
+        self._edges = (1 + _SAMPLED) * n + count_of(machine, "count_outside", row, n, parents, chosen)
 
     def _hook(self, row: int, part: Part, stream: Stream | None) -> None:
         """Hook the edges of a page. If pages are streamed, also compress the trees."""
@@ -171,11 +172,11 @@ class ConnectLoop:
 
 def _unordered(machine: GpuMachine, field: str, dtype: str) -> bool:
     """Return whether the min or the max of the values of a field depends on the order of the operands."""
-    return machine.n > 0 and _count(machine, f"count_unordered_{dtype[1:]}", machine.pointer(f"field:{field}"),
+    return machine.n > 0 and count_of(machine, f"count_unordered_{dtype[1:]}", machine.pointer(f"field:{field}"),
                                     machine.n) > 0
 
 
-def _count(machine: GpuMachine, name: str, *args: int) -> int:
+def count_of(machine: GpuMachine, name: str, *args: int) -> int:
     """Launch a kernel whose last argument is a counter, wait until the kernel has ended, and return the counter."""
     machine.state.clear_stats()
     machine.state.flush()

@@ -11,7 +11,8 @@ from tests.cuda.runs import emulated
 from tests.reference.graphs import all_families, to_graph
 from tests.sample import sampled
 from tests.spelled import spelled
-from vlang import Graph, Result, load
+from vlang import Graph, Result, compile, load
+from vlang.runtime.gpus import group_connect
 
 pytestmark = needs_compiler
 
@@ -83,6 +84,48 @@ def test_floats_whose_order_matters(bad: float) -> None:
     with emulated():
         for x, joined in (([1, bad, 0, 3], False), ([1, 0, 0, 3], True)):
             assert connected(program(graph, x=np.array(x, np.float64), device="emulated")) == joined
+
+
+AFTER = compile("""program after
+
+vertex x: int
+vertex near: int = 0
+
+repeat:
+    gather least = min(u.x for u -- self)
+    apply  x = min(x, least)
+
+gather all  = sum(u.x for u -- self)
+apply  near = all
+""")
+"""A pass after the search reads values at neighbours, which other GPUs may own."""
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_several_gpus(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first GPU joins the trees of all GPUs, sent in parts, and edges that are streamed are copied once."""
+    monkeypatch.setattr(group_connect, "_AT_ONCE", (1 << 22, 700, 900)[seed])
+    rng = np.random.default_rng(seed)
+    n, count = ((2_000, 1_100), (1_000, 20_000), (150, 120))[seed]
+    graph, streams = Graph.from_edges(*rng.integers(0, n, (2, count)), n=n), seed == 1
+    asked = spelled(gpu_memory=200_000, page_size=4096) if streams else {}
+    with emulated(seed=seed, several=True) as opened:
+        for program, kind in ((AFTER, "i32"), (copying("max", "f64"), "f64"), (copying("min", "i8"), "i8")):
+            x = values(kind, n, rng)
+            result = program(graph, x=x, device=("emulated:0,1,2", "emulated:0,1")[seed % 2], **asked)
+            expected = program(graph, x=x, research={"mode": "pull"})
+            assert [row.mode for row in result.history] == ["connect"]
+            assert_same(result, expected)
+            assert result.history[0].edges == len(graph.adjacency("both"))
+            assert (result.history[0].pages_copied > 0) == streams
+    assert all(device.most <= device.budget() for device in opened)
+
+
+def test_floats_whose_order_matters_on_several_gpus() -> None:
+    graph, program = Graph.from_edges([0, 1, 70], [1, 2, 71], n=72, directed=False), copying("min", "f64")
+    with emulated(several=True):
+        for x in (np.zeros(72), np.where(np.arange(72) == 71, -0.0, 1.0)):
+            assert connected(program(graph, x=x, device="emulated:0,1")) == (x[71] == 0 and not np.signbit(x[71]))
 
 
 def test_supersteps_on_request() -> None:

@@ -151,7 +151,7 @@ def test_frontiers(unified: bool) -> None:
     """Only values of active vertices are sent, and fewer edges are traversed than by full passes. GPUs that reach each
     other take one launch for all supersteps.
     """
-    for name in ("bfs", "sssp", "bfs_tree", "components") if unified else ("bfs", "sssp"):
+    for name in ("bfs", "sssp", "bfs_tree") if unified else ("bfs", "sssp"):
         some = given(name, "wide")
         assert some is not None
         with emulated(name, unified=unified, several=True) as opened:

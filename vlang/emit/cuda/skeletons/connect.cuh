@@ -174,6 +174,24 @@ __device__ __forceinline__ void hook_segments(const u64* row, const i64* segment
   }
 }
 
+// -- trees of several devices -----------------------------------------------------------------------------------------
+
+// Replaces the local numbers of parents by those of the whole graph. globals: u32[n], these numbers.
+__device__ __forceinline__ void rename_parents(const u32* globals, u64 n, u32* parents) {
+  for (u64 v = thread_number(); v < n; v += thread_count()) {
+    parents[v] = globals[parents[v]];
+  }
+}
+
+// Joins the trees of the vertices of each pair.
+__device__ __forceinline__ void hook_pairs(const u32* vertices, const u32* above, u64 count, u32* parents) {
+  for (u64 i = thread_number(); i < count; i += thread_count()) {
+    if (vertices[i] != above[i]) {
+      hook(vertices[i], above[i], parents);
+    }
+  }
+}
+
 // -- joins ------------------------------------------------------------------------------------------------------------
 
 enum : int { JOIN_MIN, JOIN_MAX, JOIN_LAST, JOIN_BITOR, JOIN_BITAND };
