@@ -4,7 +4,7 @@ Usage: `python benchmarks/gpu/several.py [--graph rmat24] [--devices gpu:0,1] [-
 
 Each workload runs alternately on the first GPU alone and on all GPUs, and the medians are compared:
 - pagerank: a sweep with all edges on the GPUs, for each exchange, and with the state of all vertices on each GPU (p);
-- bfs, sssp, components: by push over frontiers, and by full passes;
+- bfs, sssp: by push over frontiers, and by full passes; components: by search, and by full passes;
 - streamed-pagerank: a sweep whose pages are copied from host memory; each GPU has memory for four pages.
 
 The results of several GPUs are first compared with the results of one GPU: vertex numbers and levels must be equal, and
@@ -69,7 +69,8 @@ def variants(work: str, devices: str) -> list[Variant]:
         found = [Variant(work, "one", one), *(Variant(work, name, {**all_, "exchange": name}) for name in names)]
         whole = Variant(work, "p", {**all_, "exchange": "ms", "strategy": "p"})
         return [*found, whole] if work == "pagerank" else found
-    return [Variant(work, "one", one), Variant(work, "frontiers", all_), Variant(work, "one, passes",
+    way = "search" if work == "components" else "frontiers"
+    return [Variant(work, "one", one), Variant(work, way, all_), Variant(work, "one, passes",
             {**one, "mode": "pull"}), Variant(work, "passes", {**all_, "mode": "pull"})]
 
 
