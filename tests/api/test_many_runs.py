@@ -89,15 +89,19 @@ def test_map_equals_calls() -> None:
         assert result.p.tobytes() == rwr(KARATE, source=source, restart=restart).p.tobytes()
     lists = LISTED.map(KARATE, S=[[1, 2], "all", [34]])
     assert [result.globals["k"] for result in lists] == [2, 34, 1]
+    drawn_once = (vertex for vertex in (1, 34))
+    assert [result.rounds for result in vlang.load("bfs").map(KARATE, source=drawn_once)] == [4, 5]
 
 
 @pytest.mark.parametrize(("given", "message"), [
     ({"source": 1}, "no parameter is given as a list of values; the parameters are: `source`, `restart`, `tol`"),
     ({"source": [1, 2], "tol": [0.1]}, "need the same length: `source` has 2, `tol` has 1"),
+    ({"sorce": [1, 2]}, "rwr has no parameter, field or run option `sorce`; did you mean `source`?"),
+    ({"seeds": [1, 2]}, "list of values; `seeds` takes a list itself: seeds=[[...], [...]]"),
 ])
 def test_map_refuses(given: dict[str, Any], message: str) -> None:
     with pytest.raises(BindError, match=re.escape(message)):
-        vlang.load("rwr").map(KARATE, **given)
+        vlang.load("ppr" if "seeds" in given else "rwr").map(KARATE, **given)
 
 
 @pytest.mark.parametrize(("given", "message"), [

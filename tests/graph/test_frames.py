@@ -200,6 +200,7 @@ WRONG: dict[str, tuple[Any, dict[str, Any], str]] = {
     "pairs": ([(1, 2), (2, 3)], {}, "list is no table; for pairs, write from_edges(*zip(*pairs))"),
     "rows of pairs": (np.ones((3, 2), int), {}, "write from_edges(pairs[:, 0], pairs[:, 1])"),
     "dict": ({"source": [1], "target": [2]}, {}, "write pandas.DataFrame(...) or pyarrow.table(...) around it"),
+    "set of vertices": (pa.table({"source": [1], "target": [2]}), {"vertices": {1, 2}}, "vertices is a set, whose"),
     "one series": (pd.Series([1, 2]), {}, "Series is one column"),
     "mixed objects": (pd.DataFrame({"source": [1, "a"], "target": [1, 2]}), {}, "as Arrow: Could not convert 'a' with"),
     "lazy vertices": (pa.table({"source": [1], "target": [2]}), {"vertices": pl.LazyFrame({"id": [1, 2]})},

@@ -33,14 +33,19 @@ def mapped(
     Raises:
         BindError: no parameter has a list of values, or the lists have different lengths.
     """
+    arguments = {name: list(value) if isinstance(value, Iterator) else value for name, value in arguments.items()}
     levels = {p.name: 1 if p.type == "vertices" else p.type.count(",") + 1 if "[" in p.type else 0
               for p in program.params}
     series = {name: list(value) for name, value in arguments.items()
               if name in levels and _depth(value) > levels[name]}
     if not series:
+        program.bound(graph, options, arguments)  # another mistake, such as an unknown name, has a message of its own
+        lists = [name for name in levels if levels[name] and name in arguments and _depth(arguments[name])]
         known = ", ".join(f"`{name}`" for name in levels) or "none"
+        why = f"the parameters are: {known}" if not lists else \
+            f"`{lists[0]}` takes a list itself: {lists[0]}=[[...], [...]]"
         raise BindError(f"{program.name}.map runs once for each value of a list, and no parameter is given as a list "
-                        f"of values; the parameters are: {known}")
+                        f"of values; {why}")
     lengths = {name: len(values) for name, values in series.items()}
     if len(set(lengths.values())) > 1:
         sizes = ", ".join(f"`{name}` has {length:,}" for name, length in lengths.items())

@@ -88,8 +88,9 @@ class VertexTable:
         if any(lost is not None for _, lost in parts):
             lost = np.concatenate([np.zeros(len(v), np.bool_) if lost is None else lost for v, lost in parts])
             at = int(np.flatnonzero(lost)[0])
-            raise GraphError(f"{self.name}: column {name!r} has no value for vertex {self.ids[at]!r}, and for "
-                             f"{int(lost.sum()) - 1:,} more; put numbers there")
+            more = int(lost.sum()) - 1
+            raise GraphError(f"{self.name}: column {name!r} has no value for vertex {self.ids[at]!r}"
+                             f"{f', and for {more:,} more' if more else ''}; put numbers there")
         return np.concatenate([found for found, _ in parts]) if parts else np.empty(0, stored_dtype(column.type))
 
 

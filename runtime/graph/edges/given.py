@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -60,15 +60,24 @@ def given_path(value: object) -> str | Path:
 
 def given_array(name: str, value: Any) -> np.ndarray[Any, Any]:
     """A value as an array. Times with a time zone become times in UTC. Raises GraphError for lists of different
-    lengths, and for an array with masked or missing values.
+    lengths, for a set or an iterator, and for an array with masked or missing values.
     """
     refuse_masked(name, value)
+    refuse_unordered(name, value)
     dtype: Any = getattr(value, "dtype", None)
     zoned = hasattr(dtype, "tz") and hasattr(dtype, "unit")  # of pandas, which would give objects
     try:
         return np.asarray(value, f"M8[{dtype.unit}]") if zoned else np.asarray(value)
     except (ValueError, TypeError, OverflowError) as error:
         raise GraphError(f"{name} is no array: {str(error).partition('.')[0]}") from None
+
+
+def refuse_unordered(name: str, value: object) -> None:
+    """Raise GraphError for a set, and for an iterator, which NumPy would take as a single object."""
+    if isinstance(value, (set, frozenset, Iterator)):
+        what = "an iterator: write list(...)" if isinstance(value, Iterator) else \
+            "a set, whose values have no order: write sorted(...)"
+        raise GraphError(f"{name} is {what}")
 
 
 def refuse_masked(name: str, value: object) -> None:

@@ -268,7 +268,9 @@ def _stored(decl: f.FieldDecl | f.ParamDecl, type_: Scalar, array: NDArray[Any],
             raise BindError(f"`{decl.name}` is an array of truth values, not of {array.dtype}")
         return array.astype(np.uint8)
     if array.dtype.kind not in "biuf":
-        raise BindError(f"`{decl.name}` is an array of numbers ({decl.type}), not of {array.dtype}")
+        texts = array.dtype.kind in "UTO" and len(array) and isinstance(array.flat[0], str)
+        kind = "texts" if texts else array.dtype
+        raise BindError(f"`{decl.name}` is an array of numbers ({decl.type}), not of {kind}")
     if type_.floating:
         stored = _floats(decl, type_, array)
         return stored.view(np.uint16) if type_ == F16 else stored

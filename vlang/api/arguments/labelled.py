@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import BindError
-from vlang.runtime.graph.edges.given import refuse_masked
+from vlang.runtime.graph.edges.given import refuse_masked, refuse_unordered
 from vlang.runtime.graph.edges.naming import located
 
 if TYPE_CHECKING:
@@ -64,9 +64,10 @@ def _default(index: Any) -> bool:
 def _array(name: str, values: Any) -> Array:
     """Values as an array. A list of rows of different lengths becomes an array of objects.
 
-    Raises GraphError for masked values.
+    Raises GraphError for masked values, for a set and for an iterator.
     """
     refuse_masked(f"`{name}`", values)
+    refuse_unordered(f"`{name}`", values)
     try:
         return np.asarray(values)
     except ValueError:
