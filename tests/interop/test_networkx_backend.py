@@ -142,6 +142,19 @@ def test_conversions_are_kept_until_the_graph_changes() -> None:
     assert nx.pagerank(pickle.loads(pickle.dumps(kept)), backend="vlang") == nx.pagerank(kept, backend="vlang")
 
 
+@pytest.mark.parametrize("view", [
+    lambda graph: graph.subgraph([0, 1, 2]), lambda graph: graph.edge_subgraph([(0, 1), (1, 2)]),
+    lambda graph: graph.reverse(copy=False), lambda graph: graph.to_undirected(as_view=True),
+], ids=["subgraph", "edges", "reverse", "undirected"])
+def test_a_view_follows_its_graph(view: Any) -> None:
+    graph = nx.path_graph(4, nx.DiGraph)
+    seen = view(graph)
+    for change in (lambda: graph.add_edge(2, 0), lambda: graph.add_edge("k", 2), lambda: graph.remove_edge(0, 1)):
+        assert nx.pagerank(seen, backend="vlang") == pytest.approx(nx.pagerank(seen, backend="networkx"))
+        change()
+    assert nx.pagerank(seen, backend="vlang") == pytest.approx(nx.pagerank(seen, backend="networkx"))
+
+
 def _reordered() -> Any:
     """Return a graph whose rows are stored in another order than its nodes."""
     graph = nx.gnp_random_graph(40, 0.2, seed=1, directed=True)

@@ -176,10 +176,11 @@ def convert_from_nx(
     name: str | None = None,
     graph_name: str | None = None,
 ) -> VlangGraph:
-    """Convert a NetworkX graph. NetworkX calls this function to convert its arguments for the backend.
+    """Convert a NetworkX graph. NetworkX calls this function to convert its arguments for the backend, and keeps the
+    result with the graph. For a view, this function turns that off.
 
     Args:
-        graph: the graph; it is not changed.
+        graph: the graph.
         edge_attrs: names and defaults of the edge attributes that are needed.
         node_attrs: names and defaults of node attributes; ignored, because no function of this backend reads node
             attributes.
@@ -190,6 +191,8 @@ def convert_from_nx(
     Raises:
         NotImplementedError: a needed attribute has a value that is not a finite number.
     """
+    if hasattr(graph, "_graph"):  # a view: NetworkX does not drop its copy when the graph behind it changes
+        graph.__networkx_cache__ = None
     nodes = list(graph)
     rows = rows_of(graph, nodes)
     ends = ends_of(graph, nodes, rows)
