@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from vlang.errors import plural
+
 if TYPE_CHECKING:
     from vlang.runtime.engine.trace import Round
     from vlang.runtime.results.result import Result
@@ -23,7 +25,8 @@ _LONGEST = 80  # characters of a cell
 def result_html(result: Result) -> str:
     """Return HTML with the end of the run, a curve of active vertices, warnings, globals, and rows of `result.top()`.
     """
-    head = f"<b>{escape(result.program)}</b>: {len(result):,} vertices, {result.rounds:,} rounds, " \
+    head = f"<b>{escape(result.program)}</b>: {plural(len(result), 'vertex', 'vertices')}, " \
+           f"{plural(result.rounds, 'round')}, " \
            f"{'converged' if result.converged else '<b>not converged</b>'}: {escape(result.reason)}"
     parts = [f"<div>{head}</div>", _run(result)]
     parts += [f"<div>warning: {escape(text)}</div>" for text in result.warnings]

@@ -10,7 +10,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.errors import BindError
+from vlang.errors import BindError, plural
 from vlang.runtime.engine.trace import ChaosReport, History, Round
 from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.edges.naming import none_of
@@ -30,7 +30,7 @@ from vlang.runtime.results.exported import Exported
 from vlang.runtime.results.listing import Column, csv_blocks, json_blocks
 from vlang.runtime.results.origin import Origin
 from vlang.runtime.results.rounds import Rounds
-from vlang.runtime.results.summary import counted, summary_of, summary_text
+from vlang.runtime.results.summary import summary_of, summary_text
 from vlang.runtime.storage.output import fixed_width, write_arrays, write_text
 from vlang.runtime.threads.moved import NOTHING, Moved
 from vlang.times import UNITS
@@ -321,8 +321,8 @@ class Result(Exported):
     def __repr__(self) -> str:
         state = "converged" if self.converged else "stopped"
         outputs = ", ".join([*self._raw, *self.globals])
-        return f"<Result of {self.program}: {counted(len(self), 'vertex', 'vertices')}, " \
-               f"{counted(self.rounds, 'round', 'rounds')}, {state}; {outputs}>"  # fmt: skip
+        return f"<Result of {self.program}: {plural(len(self), 'vertex', 'vertices')}, " \
+               f"{plural(self.rounds, 'round')}, {state}; {outputs}>"  # fmt: skip
 
     # ---- fields
     def _field(self, name: str) -> Any:

@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from vlang.errors import plural
 from vlang.runtime.storage.output import json_value
 
 if TYPE_CHECKING:
     from vlang.runtime.results.result import Result
 
-__all__ = ["counted", "summary_of", "summary_text"]
+__all__ = ["summary_of", "summary_text"]
 
 
 def summary_of(result: Result) -> dict[str, Any]:
@@ -50,7 +51,7 @@ def summary_text(result: Result, described: Iterable[str]) -> str:
         described: a line for each field, without its name.
     """
     lines = [
-        f"{counted(result.rounds, 'round', 'rounds')}, "
+        f"{plural(result.rounds, 'round')}, "
         f"{'converged' if result.converged else 'not converged'}: {result.reason}",
         f"{result.seconds:.3g} s, {result.edges:,} edges traversed, {result.edges_per_second / 1e6:.3g} M edges/s",
     ]
@@ -58,8 +59,3 @@ def summary_text(result: Result, described: Iterable[str]) -> str:
     lines += [line for line in (result.remembered, result.together) if line]
     lines += [f"{name}: {line}" for name, line in zip(result.fields, described, strict=True)]
     return "\n".join(lines)
-
-
-def counted(count: int, one: str, many: str) -> str:
-    """A number with a noun, which is in the plural unless the number is 1."""
-    return f"{count:,} {one if count == 1 else many}"

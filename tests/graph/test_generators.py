@@ -187,9 +187,9 @@ def test_networkx_ids_and_attributes() -> None:
     assert graph.ids.values.tolist() == ["(0, 1)", "7", "b"]
     assert sorted(graph.edges().columns["weight"].tolist()) == [1, 2]
     assert "The ids are the texts of the nodes, which are of type int, str, tuple." in graph.notes
-    assert "Weight is 1 on 1 edges that have none." in graph.notes
+    assert "Weight is 1 on 1 edge that has none." in graph.notes
     assert "Edge attribute 'colour' is not a number and is left out." in graph.notes
-    assert "Edge attribute 'cost' is missing on 1 edges and is left out." in graph.notes
+    assert "Edge attribute 'cost' is missing on 1 edge and is left out." in graph.notes
     with pytest.raises(GraphError, match="the id '1' is given twice"):
         Graph.from_networkx(nx.Graph([(1, "1")]))
     with pytest.raises(GraphError, match="a NetworkX graph is needed, not int"):

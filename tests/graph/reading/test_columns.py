@@ -255,7 +255,7 @@ def test_attributes_of_networkx_that_are_left_out() -> None:
     networkx = pytest.importorskip("networkx")
     given = networkx.Graph([(1, 2, {"cost": 3, "weight": "x"}), (2, 3, {"weight": None})])
     left_out = Graph.from_networkx(given).left_out
-    assert left_out["cost"].reason == "edge attribute 'cost' is missing on 1 edges"
+    assert left_out["cost"].reason == "edge attribute 'cost' is missing on 1 edge"
     assert left_out["weight"].reason == "edge attribute 'weight' is not a number, or a text, on every edge"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vlang.errors import GraphError
+from vlang.errors import GraphError, plural
 from vlang.runtime.graph.edges.building.numbering import IntegerIds, RawEnds
 from vlang.runtime.graph.edges.building.store import Store
 from vlang.runtime.graph.edges.columns import narrowed
@@ -304,10 +304,11 @@ def _attributes(data: list[dict[str, Any]]) -> tuple[dict[str, Array], dict[str,
             left_out[str(name)] = LeftOut(f"edge attribute {name!r} is not a number, or a text, on every edge",
                                           numbers=False)
         elif missing and name != "weight":
-            notes.append(f"Edge attribute {name!r} is missing on {missing:,} edges and is left out.")
-            left_out[str(name)] = LeftOut(f"edge attribute {name!r} is missing on {missing:,} edges", numbers=True)
+            why = f"attribute {name!r} is missing on {plural(missing, 'edge')}"
+            notes.append(f"Edge {why} and is left out.")
+            left_out[str(name)] = LeftOut(f"edge {why}", numbers=True)
         else:
             columns[str(name)] = values
             if missing:
-                notes.append(f"Weight is 1 on {missing:,} edges that have none.")
+                notes.append(f"Weight is 1 on {plural(missing, 'edge')} that {'has' if missing == 1 else 'have'} none.")
     return columns, left_out, notes
