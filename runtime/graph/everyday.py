@@ -53,7 +53,8 @@ class EverydayGraph(HeldGraph):
     def subgraph(self, vertices: Any) -> Graph:
         """The graph of some vertices and the edges between them.
 
-        `vertices` are the ids of the vertices, in any order, or bool[n] with True for each vertex of the subgraph.
+        `vertices` are the ids of the vertices, in any order, or bool[n] with True for each vertex of the subgraph. A
+        pandas Series or a dict of bools has vertex ids as labels.
         Raises GraphError for an id that the graph does not have.
         """
         from vlang.runtime.graph.derived.parts import vertex_graph  # start-up
@@ -78,7 +79,8 @@ class EverydayGraph(HeldGraph):
         left out. In an undirected graph each edge counts once.
 
         Args:
-            groups: the group of each vertex, array[n] of ids, numbers or texts.
+            groups: the group of each vertex, array[n] of ids, numbers or texts. A pandas Series or a dict has vertex
+                ids as labels.
             weight: the edge column that is added up, and the column of the sums.
 
         Raises:

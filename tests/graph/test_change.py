@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 
 from vlang import Graph
@@ -72,6 +73,7 @@ def test_as_made_anew(seed: int) -> None:
     (None, [(1, 2), (2, 1)], "removed has the edge from 2 to 1, which is not in the graph"),
     ([(1, 2, 3)], None, "added is a list of pairs of vertices"),
     ([(1, 2)], None, "added has no \"weight\""),
+    (None, pandas.DataFrame({"target": [2], "source": [1]}), "columns may be in any order: write {'src': "),
     ({"src": [1], "dst": [2], "weight": [1], "other": [2]}, None, "added has values of 'other'"),
     ({"src": [1], "dst": [2, 3], "weight": [1]}, None, "1 entries of \"src\" and 2 of \"dst\""),
     ({"src": ["a"], "dst": ["b"], "weight": [1]}, None, "added holds strings, and the graph's ids are integers"),

@@ -74,7 +74,14 @@ def test_subgraph(seed: int, directed: bool, texts: bool) -> None:
     result = vlang.load("bfs")(found, source=asked[0])
     reached = nx.single_source_shortest_path_length(graph.to_networkx().subgraph(asked), asked[0])
     assert {v: d for v, d in zip(found.ids.values.tolist(), result["depth"].tolist()) if v in reached} == reached
-    for wrong, message in ((["absent"], "not in the graph"), ("v1", "takes the ids"), (np.ones(3, bool), "shape")):
+    chosen = {vertex: vertex in asked for vertex in rng.permutation(graph.ids.values).tolist()}
+    for condition in (chosen, pandas.Series(chosen), [chosen[vertex] for vertex in graph.ids]):
+        assert _edges(graph.subgraph(condition)) == _edges(found)
+    for wrong, message in ((["absent"], "not in the graph"), ("v1", "takes the ids"), (np.ones(3, bool), "shape"),
+                           (pandas.Series([True] * 30), "with the default index"),
+                           (pandas.DataFrame({"vertex": asked}), "a DataFrame: take one of its columns")):
+        if "default" in message and not texts:
+            continue  # the ids may be 0, 1, 2, ...
         with pytest.raises(GraphError, match=message):
             graph.subgraph(wrong)
 

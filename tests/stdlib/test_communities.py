@@ -7,6 +7,7 @@ from pathlib import Path
 
 import networkx as nx
 import numpy as np
+import pandas
 import pytest
 
 from tests.sample import sampled
@@ -76,3 +77,13 @@ def test_groups_that_cannot_be() -> None:
         graph.contracted([0.5, 1, 2])
     with pytest.raises(GraphError, match="contracted adds up numbers"):
         graph.contracted([0, 0, 1], weight="kind")
+    with pytest.raises(GraphError, match="`groups` has no value for 1 vertex of the graph: 2"):
+        graph.contracted({0: 5, 1: 5})
+
+
+def test_groups_with_labels() -> None:
+    graph = Graph.from_edges([1, 2], [2, 3], length=[4, 5])
+    for groups in ({3: "b", 1: "a", 2: "a"}, pandas.Series(["b", "a", "a"], index=[3, 1, 2])):
+        found = graph.contracted(groups, weight="length")
+        assert found.to_pandas().values.tolist() == [["a", "a", 4.0], ["a", "b", 5.0]]
+    assert "`weight` is the number of edges" in graph.contracted(["a", "a", "b"]).notes[0]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError
+from vlang.runtime.graph.edges.labelled import aligned
 from vlang.runtime.graph.topology.build import EdgeScan, Rows, build_rows
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ __all__ = ["contracted_graph"]
 def contracted_graph(graph: Graph, groups: Any, weight: str) -> Graph:
     """See `Graph.contracted`."""
     graph = graph.plain()
-    given = np.asarray(groups) if len(groups) else np.zeros(0, np.int64)
+    given = aligned("groups", graph, groups)
+    given = given if given.size else np.zeros(0, np.int64)
     if given.shape != (graph.n,):
         raise GraphError(f"contracted takes the group of each vertex, an array of shape ({graph.n},), not "
                          f"{given.shape}")
@@ -35,7 +37,8 @@ def contracted_graph(graph: Graph, groups: Any, weight: str) -> Graph:
         src, dst = np.minimum(src, dst), np.maximum(src, dst)
     src, dst, sums = _merged(src, dst, values, len(names), graph.threads)
     found = type(graph).from_edges(src, dst, ids=names, directed=graph.directed, columns={weight: sums})
-    found._add_note(f"Contracted: {len(names):,} groups of {graph.n:,} vertices.")
+    counted = "" if weight in edges.columns else f" `{weight}` is the number of edges; the graph has no such column."
+    found._add_note(f"Contracted: {len(names):,} groups of {graph.n:,} vertices.{counted}")
     return found
 
 

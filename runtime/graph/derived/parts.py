@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError
+from vlang.runtime.graph.arrow.library import is_table
 from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.edges.given import refuse_masked
+from vlang.runtime.graph.edges.labelled import aligned
 from vlang.runtime.graph.topology.adjacencies import Adjacencies
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.transform import listed_rows
@@ -57,14 +59,19 @@ def _rows(graph: Graph) -> tuple[str, Rows]:
 
 def _marked(graph: Graph, vertices: Any) -> NDArray[np.bool_]:
     """A mask of the requested vertices, bool[n]. Raises GraphError for an id that the graph does not have."""
-    if isinstance(vertices, (str, bytes)) or not isinstance(vertices, Iterable):
-        raise GraphError(f"subgraph takes the ids of vertices, or a bool for each vertex, not {vertices!r}")
+    if isinstance(vertices, (str, bytes)) or not isinstance(vertices, Iterable) or is_table(vertices):
+        what = f"a {type(vertices).__name__}: take one of its columns" if is_table(vertices) else repr(vertices)
+        raise GraphError(f"subgraph takes the ids of vertices, or a bool for each vertex, not {what}")
     refuse_masked("subgraph: the list", vertices)
-    listed = vertices if isinstance(vertices, np.ndarray) else list(vertices)
-    if isinstance(listed, np.ndarray) and listed.dtype == np.bool_:
-        if listed.shape != (graph.n,):
-            raise GraphError(f"a bool for each vertex has shape ({graph.n},), not {listed.shape}")
-        return listed
+    listed = vertices if isinstance(vertices, np.ndarray) else \
+        list(vertices.values() if isinstance(vertices, Mapping) else vertices)
+    if getattr(listed, "dtype", None) == np.bool_ or (len(listed) and isinstance(listed[0], (bool, np.bool_))):
+        chosen = aligned("the condition", graph, listed if isinstance(vertices, Iterator) else vertices)
+        if chosen.shape != (graph.n,) or chosen.dtype != np.bool_:
+            raise GraphError(f"a bool for each vertex has shape ({graph.n},), not {chosen.shape}")
+        return chosen
+    if isinstance(vertices, Mapping):
+        raise GraphError("subgraph takes a dict of vertex ids and bools, or a list of ids")
     marked = np.zeros(graph.n, dtype=np.bool_)
     marked[[graph.find(vertex) for vertex in listed]] = True
     return marked

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vlang.errors import GraphError
 from vlang.records import dataclass
+from vlang.runtime.graph.arrow.library import is_table
 from vlang.runtime.graph.edges.building.from_arrays import ends_of, vertex_ids
 from vlang.runtime.graph.edges.columns import narrowed
 from vlang.runtime.graph.edges.edge_list import VertexIds
@@ -55,6 +56,9 @@ def edges_given(what: str, edges: Any, columns: tuple[str, ...]) -> Edges:
     """
     if edges is None:
         edges = {"src": [], "dst": [], **{name: [] for name in columns}}
+    if is_table(edges):
+        raise GraphError(f"{what} is a {type(edges).__name__}, whose columns may be in any order: write "
+                         f"{_spelled(columns)}, with a column of it for each")
     if not isinstance(edges, Mapping):
         pairs = given_array(what, edges)
         pairs = pairs if pairs.size or pairs.ndim != 1 else np.empty((0, 2), np.int64)
@@ -65,8 +69,7 @@ def edges_given(what: str, edges: Any, columns: tuple[str, ...]) -> Edges:
     names = ("src", "dst", *columns)
     missing, unknown = [n for n in names if n not in edges], [n for n in edges if n not in names]
     if missing and (len(edges["src"]) if "src" in edges else True):
-        raise GraphError(f"{what} has no \"{missing[0]}\": write {{{', '.join(f'{n!r}: [...]' for n in names)}}}, one "
-                         "value of each for an edge")
+        raise GraphError(f"{what} has no \"{missing[0]}\": write {_spelled(columns)}, one value of each for an edge")
     if unknown:
         raise GraphError(f"{what} has values of {unknown[0]!r}, which is no column of the graph's edges")
     src, dst = ends_of(f"src of {what}", edges["src"]), ends_of(f"dst of {what}", edges["dst"])
@@ -76,6 +79,11 @@ def edges_given(what: str, edges: Any, columns: tuple[str, ...]) -> Edges:
             raise GraphError(f"{what} has {len(src)} entries of \"src\" and {len(array)} of \"{name}\": give one of "
                              "each for an edge")
     return Edges(src, dst, values)
+
+
+def _spelled(columns: tuple[str, ...]) -> str:
+    """The mapping that gives edges with columns, as text."""
+    return f"{{{', '.join(f'{name!r}: [...]' for name in ('src', 'dst', *columns))}}}"
 
 
 def renumbered(ids: VertexIds, ends: Array) -> Renumbered:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.api.arguments.labelled import in_vertex_order
 from vlang.api.arguments.named import check_kinds, codes_of, time_value, times_of
 from vlang.api.arguments.vertex_lists import described_list, is_described
 from vlang.errors import BindError, GraphError
 from vlang.ir.forms import forms as f
 from vlang.options import OPTIONS
 from vlang.runtime.graph.edges.given import refuse_masked
+from vlang.runtime.graph.edges.labelled import in_vertex_order
 from vlang.runtime.graph.edges.naming import dense_vertices
 from vlang.types import BOOL, CATEGORY, F16, VERTEX, Scalar, Vector, VertexSet
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.errors import BindError
+from vlang.errors import BindError, GraphError
 from vlang.runtime.graph.edges.given import refuse_masked, refuse_unordered
 from vlang.runtime.graph.edges.naming import located
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["in_vertex_order"]
+__all__ = ["aligned", "in_vertex_order"]
 
 _SHOWN = 5
 
@@ -54,6 +54,14 @@ def in_vertex_order(name: str, graph: Graph, value: Any, vector: bool) -> Array:
     if rows.ndim == 2 and rows.shape[1] == 1 and not vector:
         rows = rows[:, 0]
     return _ordered(name, graph, _labels(index), rows)
+
+
+def aligned(name: str, graph: Graph, value: Any) -> Array:
+    """`in_vertex_order` for a method of a graph, which raises GraphError."""
+    try:
+        return in_vertex_order(name, graph, value, False)
+    except BindError as error:
+        raise GraphError(str(error)) from None
 
 
 def _default(index: Any) -> bool:
