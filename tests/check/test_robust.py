@@ -17,7 +17,7 @@ from vlang.errors import ProgramError
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = sorted((*(ROOT / "tests/reference/design").glob("*.vp"), *(ROOT / "tests/mistakes").glob("*/*.vp"),
-                   *(ROOT / "tests/drafts").glob("*/*.vp")))
+                   *(ROOT / "tests/drafts").glob("*/*.vp"), *(ROOT / "tests/newcomers").glob("*/*.vp")))
 TOKEN = re.compile(r"[A-Za-z_]\w*|\d+\.?\d*|->|--|==|\+=|<=|>=|\*\*|\n *|[^\w\s]")
 EXTRA = ["(", ")", "[", "]", ":", "self", "u", "for", "\n", "\n    ", "\n\t", "gather", "=", "é", "\\", "\0", "!",
          "1e999", "0x", ".5", "true", "none", "inf", "old", "change", "change(u.x)", "repeat:", "vertices", "N",

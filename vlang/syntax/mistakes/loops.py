@@ -132,7 +132,7 @@ def counted(block: Block) -> Found | None:
     low, high, ranged = "0", "", match["at"] == "range"
     if ranged:
         args = split(match["args"])
-        low, high = (["0", *args] if len(args) == 1 else args)[:2] if len(args) <= 2 else ("", "")
+        low, high = (["0", *args] if len(args) == 1 else args)[:2] if len(args) in (1, 2) else ("", "")
     else:
         low, high = match["a"], match["b"].strip()
     excluded = ranged or (low == "0" and match["op"] in ("..", ":") and "all" not in match.re.groupindex)
