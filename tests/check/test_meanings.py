@@ -247,3 +247,29 @@ def test_a_search_by_edges_and_a_product_of_two_columns() -> None:
     a[tuple(zip(*EDGES, strict=True))] = friends
     found = values(draft("katz_by_type"), type=np.array(["friend" if k % 2 else "work" for k in range(len(EDGES))]))
     np.testing.assert_allclose(found["katz"], np.linalg.solve(np.eye(N) - a.T, np.ones(N)), rtol=1e-5)
+
+
+@pytest.mark.parametrize("said", [
+    "max(abs(v.x - v.x_new) for v in vertices)", "sum(v.max_x for v in vertices)", "x2", "degree_max",
+    "hmean(v.x for v in vertices)", "cumsum(v.x for v in vertices)", "spread(v.x for v in vertices)",
+])
+def test_a_name_with_another_word_is_another_name(said: str) -> None:
+    """`x_new` is not taken for a misspelled `x`, and `cumsum` not for `sum`."""
+    text = f"{FIELDS}global n: float = {said}\n"
+    assert followed(text) == text
+
+
+def test_the_value_before_a_superstep() -> None:
+    text = f"{FIELDS}repeat until max(abs(v.x - v.x_old) for v in vertices) < 1:\n    apply x = x / 2\n"
+    assert values(text, Q)["x"].tolist() == (X / 2 ** (np.floor(np.log2(X.max())) + 1)).tolist()
+
+
+def test_what_a_vertex_sends_has_the_condition_of_the_sender() -> None:
+    a = np.zeros((N, N))
+    a[tuple(zip(*EDGES, strict=True))] = 1
+    block = "vertex y: float = 0\n{}gather got = sum(m for m in messages)\napply y = got\n"
+    for sends, meant in (("where x > 1:\n    send(x + 1)\n", a.T @ np.where(X > 1, X + 1, 0)),
+                         ("where x > 1:\n    apply y = 1\n    send(x + 1)\n", a.T @ np.where(X > 1, X + 1, 0))):
+        assert values(FIELDS + block.format(sends), Q)["y"].tolist() == meant.tolist()
+    changed = FIELDS + block.format("where x > 1:\n    send(x + 1)\n    apply x = 0\n")
+    assert "messages" in followed(changed), "the value is gathered before it changes"

@@ -28,6 +28,13 @@ OPEN = {  # the first message that is left, and why no text can be proposed
     "algorithms-bfs_levels": "unknown name `visited`",  # a value that the text does not compute
     "algorithms-dominating_set": "`u` is a vertex; `-` needs a number",  # the order of tuples is turned around
     "algorithms-gcn_layer": "`@` multiplies a matrix by a vector",  # the caller must pass the transpose
+    # only an example could be written, which is not the program
+    "cypher-optional_match": "there is no `OPTIONAL MATCH`",
+    "graphit-edge_map": "there is no `edgeMap`",
+    "graphit-to_filter": "there is no `to(unvisited)`",
+    "graphx-collect": "there is no reduction `collect`",
+    "graphx-join_vertices": "there is no function `joinVertices`",
+    "graphx-reduce_by_key": "there is no reduction `reduceByKey`",
     # values that the language does not have: lists, sets, sketches by bits, sorted vertices, messages on the way
     "algorithms-centroids_on_edges": "a reduction ranges over edges or vertices, not over numbers",
     "algorithms-hyper_anf": "there is no function `trailing_zeros`",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vlang.check.advice.proposals import as_field, moved_up, part_named
-from vlang.check.advice.vertex_numbers import unknown_list
+from vlang.check.advice.unknown_names import unknown_field, unknown_list
 from vlang.check.edge_states import not_yet_known, read_state
 from vlang.check.foreign.foreign_names import COLUMNS, NEIGHBOURS, foreign_name, undeclared_column
 from vlang.check.reductions.over_groups import compared_with_own
@@ -237,7 +237,7 @@ def unknown(run: Run, node: t.Expr, name: str, span: t.Span, at: Sight) -> Value
     whole = isinstance(at.item, t.Contract) and at.item.cond.span == span
     close = nearest(name, {s.name for s in at.scope.visible()} | set(run.builtins) | VALUES | run.broken
                     | (set(NEEDS) if whole else set()))
-    if close is None and at.inside == "edges" and name in COLUMNS:
+    if at.inside == "edges" and name in COLUMNS:
         undeclared_column(run, name, span)
         return Value(None)
     run.report(Code.UNKNOWN_NAME, f"unknown name `{name}`", span, f"did you mean `{close}`?" if close else "",
@@ -367,11 +367,7 @@ def field_symbol(run: Run, node: t.Member, at: Sight) -> Symbol | None:
     if later is not None:
         _not_yet(run, name, node.name_span, later, at)
         return None
-    fields = {s.name for s in at.scope.visible() if s.kind == "field"}
-    close = nearest(name, fields | {"degree", "indegree", "outdegree"})
-    run.report(Code.UNKNOWN_NAME, f"no vertex has a field `{name}`", node.name_span,
-               f"did you mean `{close}`?" if close else "",
-               write=f"{owner}.{close}" if close else (), replaces=node.span)
+    unknown_field(run, node, at)
     return None
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from vlang.check.advice.computed import with_default
 from vlang.check.foreign.foreign_names import foreign_reduction
+from vlang.check.foreign.mathematics import is_misspelled
 from vlang.check.names import SPOKEN, applied_symbol
 from vlang.check.reductions.grouped import group_parts, of_group, of_pair, weighed
 from vlang.check.reductions.keyed import picked, picks, unkeyed
@@ -234,6 +235,7 @@ def _unknown(x: Expressions, node: t.Reduce, symbol: Symbol | None) -> None:
         return
     declared = {s.name for s in run.root.names.values() if s.kind == "reduction"}
     close = nearest(node.name, declared | set(REDUCTIONS))
+    close = close if close and is_misspelled(node.name, close) else None
     run.report(Code.UNKNOWN_REDUCTION, f"unknown reduction `{node.name}`", node.name_span,
                f"did you mean `{close}`?" if close else "",
                help=() if close else "there are: " + ", ".join(REDUCTIONS), write=close or ())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
@@ -14,6 +15,8 @@ __all__ = ["Problem", "failure", "in_order", "nearest", "render", "report"]
 
 
 _MOST = 20  # diagnostics in a report
+_WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+")
+_SAID = frozenset({"my", "own", "self", "the", "get", "of", "vertex", "node", "edge", "v", "u"})
 _SHORT = 3  # for names of at most this length, a similar name must have the same first letter
 _WIDEST = 160  # characters that are shown of a program line
 
@@ -56,12 +59,36 @@ def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that is most similar to `name`; None if no name is similar enough."""
-    known = sorted(set(known))
+    known = sorted(one for one in set(known) if not is_another(name, one))
     same = [k for k in known if k.lower() == name.lower()]
     if len(name) <= _SHORT:  # otherwise `min` would be proposed for `sin`
         known = [k for k in known if k[0].lower() == name[0].lower()]
     close = same or get_close_matches(name, known, n=1, cutoff=0.6)
     return close[0] if close else None
+
+
+def is_another(name: str, known: str) -> bool:
+    """Whether a name has other words or numbers than a known one: `rank_old`, `rank2` and `max_rank` are not `rank`."""
+    words, other = (_words(one) for one in (name, known))
+    if "".join(words) == "".join(other):
+        return False
+    if len(words) != len(other):
+        return _own(words) != _own(other)
+    if len(words) > 1:
+        pairs = zip(words, other, strict=True)
+        return any(one != two and not get_close_matches(one, [two], cutoff=0.6) for one, two in pairs)
+    (one,), (two,) = words, other
+    return two in one and len(two) > _SHORT and one.removesuffix("s") != two and len(one) - len(two) > 1
+
+
+def _words(name: str) -> list[str]:
+    """The words and numbers of a name: `rank_old2` has the words `rank`, `old` and `2`."""
+    return [word.lower() for word in _WORD.findall(name)] or [name]
+
+
+def _own(words: list[str]) -> str:
+    """The words of a name without those that only say that it is the value of a vertex or edge."""
+    return "".join(word for word in words if word not in _SAID)
 
 
 def render(problem: Problem, text: str, filename: str) -> str:

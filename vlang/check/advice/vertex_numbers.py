@@ -1,5 +1,4 @@
-"""Proposals for a vertex in place of a number: one of its fields, or a field of numbers that the caller passes;
-and for a list of vertices that is no parameter."""
+"""Proposals for a vertex in place of a number: one of its fields, or a field of numbers that the caller passes."""
 
 from __future__ import annotations
 
@@ -8,11 +7,9 @@ from vlang.check.tables.checking import Run
 from vlang.check.tables.scope import Sight
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
-from vlang.syntax.codes import Code
-from vlang.syntax.problems import nearest
-from vlang.types import VERTICES, Scalar
+from vlang.types import Scalar
 
-__all__ = ["below_header", "numbered", "unknown_list", "vertex_operand"]
+__all__ = ["below_header", "numbered", "vertex_operand"]
 
 _NUMBERED = frozenset({"%", "//", "&", "|", "^", "<<", ">>"})
 """The operators that are used with the number of a vertex in other languages."""
@@ -79,24 +76,3 @@ def vertex_operand(run: Run, node: t.Expr, op: str, at: Sight, whole: t.Expr,
     owner = "" if isinstance(node, t.Self) else f"{run.text(node)}."
     fields = [f"`{owner}{one.name}`" for one in _numeric_fields(at, integral)]
     return f"did you mean one of its fields: {', '.join(fields)}?" if fields else "", "", whole.span
-
-
-def unknown_list(run: Run, name: str, span: t.Span, at: Sight) -> None:
-    """Report an unknown list of vertices, as in `for s in seeds:` (V101). It is meant to be a parameter.
-
-    Args:
-        run: the running check.
-        name: the name of the list.
-        span: its place.
-        at: its context.
-    """
-    close = nearest(name, {s.name for s in at.scope.visible() if s.type == VERTICES} | {"vertices"})
-    if close is not None:
-        run.report(Code.UNKNOWN_NAME, f"unknown name `{name}`", span, f"did you mean `{close}`?", write=close)
-        return
-    file, text = run.file, run.file.text
-    start, end = text.rindex("program", 0, file.name_span.start), below_header(run).end
-    head = rewrite.one_line(text[start:end])
-    new = f"{head.removesuffix(')').rstrip()}, {name}: vertices)" if file.params else f"{head}({name}: vertices)"
-    run.report(Code.UNKNOWN_NAME, f"unknown name `{name}`", span, help="a list of vertices is a parameter:", write=new,
-               replaces=t.Span(start, end, file.name_span.line, 1))

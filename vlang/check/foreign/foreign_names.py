@@ -59,7 +59,10 @@ def undeclared_column(run: Run, name: str, span: t.Span) -> None:
 _FOLDS = {**dict.fromkeys(("scatter_add", "scatter_sum", "segment_sum", "index_add", "total", "add"), "sum"),
           "scatter_max": "max", "scatter_min": "min", "scatter_mean": "mean", "segment_max": "max",
           "segment_min": "min", "maximum": "max", "minimum": "min"}
-_SPOKEN = {"sum": "sum", "min": "least", "max": "largest"}
+_REDUCTIONS = {"avg": "mean", "average": "mean", "product": "prod", "plus": "sum", "xor": "bitxor",
+               **dict.fromkeys(("some", "exists", "or", "lor"), "any"),
+               **dict.fromkeys(("every", "and", "land", "forall", "for_all"), "all"),
+               **dict.fromkeys(("cnt", "countif", "count_if"), "count")}
 _LISTS = ("collect", "collect_list", "toList", "COLLECT", "array_agg")
 
 
@@ -83,14 +86,18 @@ def foreign_reduction(run: Run, node: t.Reduce) -> Advice | None:
         mean = f"mean({{}}{' ' if rest[:1] != ' ' else ''}{rest}{default})"
         squares = mean.format(f"({body}) ** 2")
         return "by the mean of the squares:", f"sqrt(max({squares} - {mean.format(body)} ** 2, 0.0))"
-    other = {"avg": "mean", "average": "mean", "product": "prod", "some": "any", "every": "all", "exists": "any",
-             "or": "any", "lor": "any", "and": "all", "land": "all", "plus": "sum", "xor": "bitxor"}.get(name.lower())
+    other = _REDUCTIONS.get(name.lower())
     if _of_bits(run, node):
         other = {"or": "bitor", "union": "bitor", "and": "bitand", "intersection": "bitand"}.get(name.lower(), other)
     if other is not None:
         number = [(node.body.span, f"float({body})")] if other == "mean" and run.types.get(node.body) == BOOL else []
         edits = [(node.name_span, other), *number]
         return f"`{name}` is `{other}` here:", rewrite.edited(run.file.text, node.span, edits)
+    inner = {"sumsq": ("sum", f"({body}) ** 2"), "sumofsquares": ("sum", f"({body}) ** 2"),
+             "maxabs": ("max", f"abs({body})"), "minabs": ("min", f"abs({body})")}.get(name.lower().replace("_", ""))
+    if inner is not None:
+        edits = [(node.name_span, inner[0]), (node.body.span, inner[1])]
+        return f"it is a `{inner[0]}`:", rewrite.edited(run.file.text, node.span, edits)
     if name in ("nunique", "n_unique", "distinct", "count_distinct", "unique_count", "countDistinct"):
         if over or node.domain.kind == "group" or node.group is not None:
             return f"leave this line out, and count the values of `{body}` in Python: `numpy.unique(values).size`", ""
@@ -109,16 +116,17 @@ def foreign_reduction(run: Run, node: t.Reduce) -> Advice | None:
             rewrite.edited(run.file.text, node.span, [(node.name_span, "count"), (node.body.span, "true")])
     if name in ("reduceByKey", "countByKey", "groupByKey", "countByValue", "Counter") and not over:
         domain = rest if rest[:1] == " " else f" {rest}"
-        return ("`by` makes a group of every key, for example the number of groups:",
-                f"count(true{domain} by {run.fresh('each')} = {body})")
+        groups = f"count(true{domain} by {run.fresh('each')} = {body})"
+        return f"`by` makes a group of every key, as in `{groups}`, which is the number of groups", ""
+    if name in _LISTS and not over:
+        return f"{_MANY.partition(';')[0]}, as in `sum{rewrite.one_line(run.text(node))[len(name):]}`", ""
+    ordered = next((fold for mark, fold in (("[0]", "min"), ("[-1]", "max"))
+                    if run.file.text[node.span.end :].startswith(mark)), "")
+    if name in ("sorted", "sort") and ordered and not over:
+        said = {"min": "least", "max": "largest"}[ordered]
+        return f"the {said} value:", ordered + rewrite.one_line(run.text(node))[len(name):]
     if name in ("sorted", "sort", "list", "set", "unique", *_LISTS):
-        if over or (name not in _LISTS and not (name in ("sorted", "sort") and
-                                                run.file.text[node.span.end :].startswith(("[0]", "[-1]")))):
-            return _MANY, ""
-        last = run.file.text[node.span.end :].startswith("[-1]")
-        fold = "sum" if name in _LISTS else "max" if last else "min"
-        return (f"{_MANY.partition(';')[0]}, for example their {_SPOKEN[fold]}:",
-                fold + rewrite.one_line(run.text(node))[len(name):])
+        return _MANY, ""
     return None
 
 

@@ -43,7 +43,8 @@ _WRITTEN = {
 _CHOICES = frozenset({"choose", "comb", "binom", "binomial", "nchoosek", "nCr"})
 _NONE_HERE = frozenset({"sort", "sorted", "argsort", "rank", "cumsum", "cumprod", "distance", "logb", "lg", "selu",
                         "gelu", "erf", "gamma", "lgamma", "hash", "popcount", "bitcount", "bit_count", "mix", "abs2",
-                        "fmod", "rem", "div", "pow2", "nanmin", "nanmax", "shuffle", "unique", "diff", "histogram"})
+                        "fmod", "rem", "div", "pow2", "nanmin", "nanmax", "shuffle", "unique", "diff", "histogram",
+                        "hmean", "gmean", "wsum", "wmean"})
 _SKETCHES = frozenset({"hash", "popcount", "bit_count", "bitcount", "trailing_zeros", "trailing_ones", "ctz", "clz",
                        "leading_zeros", "rho", "murmur", "xxhash"})
 _DATED = re.compile(r"\d{4}-\d\d-\d\d")

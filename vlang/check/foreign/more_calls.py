@@ -39,7 +39,7 @@ def _joined(run: Run, node: t.Call, at: Sight) -> Advice | None:
     if node.name not in ("joinVertices", "outerJoinVertices", "join_vertices", "join", "leftJoin") or not node.args:
         return None
     return (f"there is no function `{node.name}`: the fields of a vertex are read together",
-            "an expression may read several fields, for example", " + ".join(_texts(run, node)), node)
+            f"an expression may read several fields, as in `{' + '.join(_texts(run, node))}`", "", node)
 
 
 def _strength(run: Run, node: t.Call, at: Sight) -> Advice | None:

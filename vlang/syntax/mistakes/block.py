@@ -10,7 +10,7 @@ from vlang.syntax.lines import Scan
 from vlang.syntax.mistakes.surroundings import Surroundings, split, surroundings
 from vlang.syntax.rewrite import one_line
 
-__all__ = ["LEAVE", "LEAVE_ALL", "Block", "Found", "gathered", "plain"]
+__all__ = ["LEAVE", "LEAVE_ALL", "Block", "Found", "gathered", "named", "plain"]
 
 LEAVE, LEAVE_ALL = "leave this line out", "leave these lines out"
 _DEGREE = re.compile(r"\b(?:get_?)?(in|out)?_?degree\(\)", re.IGNORECASE)
@@ -96,6 +96,12 @@ def plain(text: str, own: str = "self", neighbour: str = "", edge: str = "") -> 
     text = re.sub(r"(?<=[\w.])@(?=\w)", "", text)
     text = _DEGREE.sub(lambda m: f"{(m[1] or '').lower()}degree", text)
     return re.sub(rf"\b{own}\.(?=\w)", "", text)
+
+
+def named(text: str, vertex: str, block: Block) -> str:
+    """An expression about the vertex itself, written about another vertex."""
+    own = sorted({*block.around.fields, "degree", "indegree", "outdegree"})
+    return re.sub(rf"(?<![\w.])(?:{'|'.join(own)})\b", rf"{vertex}.\g<0>", text)
 
 
 def gathered(line: str, domain: str, around: Surroundings, *, own: str = "self", neighbour: str = "", edge: str = "",

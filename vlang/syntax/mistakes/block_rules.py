@@ -35,7 +35,7 @@ from vlang.syntax.mistakes.loops import (
 )
 from vlang.syntax.mistakes.patterns import accumulated, directed_triangles, match_query, path_pattern, several_steps
 from vlang.syntax.mistakes.spelling.words import respelled
-from vlang.syntax.mistakes.traversals import messages_of_edges, traversal
+from vlang.syntax.mistakes.traversals import messages_of_edges, received, sent_value, traversal
 from vlang.syntax.problems import Problem
 
 __all__ = ["report_blocks"]
@@ -46,7 +46,8 @@ _MOST_LINES = 300  # lines of a text that is compared: each rule may look at all
 _RULES: tuple[_Rule, ...] = (match_query, path_pattern, several_steps, directed_triangles, accumulated, loop, counted,
                              do_while, either, breadth_first,
                              halted_vertices,
-                             edge_function, function, edge_function_applied, traversal, messages_of_edges,
+                             edge_function, function, edge_function_applied, traversal, messages_of_edges, received,
+                             sent_value,
                              two_fors, listed, distinct, distinct_of_all, component_sum, unpacked, named_rounds,
                              constants, of_constants, written_edges, *LINES)
 

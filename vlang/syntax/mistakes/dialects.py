@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from vlang.syntax.mistakes.block import LEAVE, Block, Found, gathered, plain
+from vlang.syntax.mistakes.block import LEAVE, Block, Found, gathered, named, plain
 from vlang.syntax.mistakes.spelling.words import respelled
 
 __all__ = ["LINES"]
@@ -56,9 +56,6 @@ _END = re.compile(r"(?P<at>END|end|End|endwhile|endif|done|fi|\})(?: [A-Z]+)?;?"
 _RESULT = re.compile(r"(?P<head>vertex \w+: \w+) = (?:nx|ig|nk|networkx|gt)\.(?:\w+\.)*(?P<at>(?P<name>\w+))\([^()]*\)"
                      r"(?:\[self\]|\.\w+\(\))?")
 _COLUMN = re.compile(r"(?<![\w.])(?P<name>\w+)\.(?P<fold>mean|sum|std|var|min|max)\(\)")
-_MESSAGES = re.compile(r"(?P<head>gather \w+ = )(?P<fold>min|max|sum|any)\((?P<m>\w+) for (?P=m) in "
-                       r"(?P<at>(?:\w+\.)?(?:get_?)?(?:[mM]essages|msgs|inbox)(?:\(\))?)\)")
-_SENT = re.compile(r"send(?:_?[mM]essage)?(?:_?[tT]o_?\w+)?[ (](?P<body>.+?)\)?(?: to .+)?")
 
 
 def _local(block: Block) -> Found | None:
@@ -196,12 +193,6 @@ def _data(block: Block) -> Found | None:
                  match["at"])
 
 
-def _named(text: str, vertex: str, block: Block) -> str:
-    """An expression about the vertex itself, written about another vertex."""
-    own = sorted({*block.around.fields, "degree", "indegree", "outdegree"})
-    return re.sub(rf"(?<![\w.])(?:{'|'.join(own)})\b", rf"{vertex}.\g<0>", text)
-
-
 def _gsql(block: Block) -> Found | None:
     """Lines of GSQL."""
     text = block.text(0)
@@ -227,9 +218,9 @@ def _total(block: Block) -> Found | None:
     where = re.fullmatch(r"(?:where|if) (.+):", block.text(0))
     match = re.fullmatch(r"(@@(\w+)) \+= (.+)", body[0] if where is not None and len(body) == 1 else block.text(0))
     if match is not None and block.around.top:
-        test = f" if {_named(where[1], 'v', block)}" if where is not None else ""
+        test = f" if {named(where[1], 'v', block)}" if where is not None else ""
         return Found(f"`{match[1]}` marks no value of the graph: `global` does", "a sum over the vertices:",
-                     (f"global {match[2]}: float = sum({_named(match[3], 'v', block)} for v in vertices{test})",),
+                     (f"global {match[2]}: float = sum({named(match[3], 'v', block)} for v in vertices{test})",),
                      match[1],
                      2 if where is not None else 1)
     start = re.fullmatch(r"(global (\w+))(?:: \w+)? = \S+", block.text(0))
@@ -246,11 +237,11 @@ def _ordered(block: Block) -> Found | None:
     if match is None:
         return None
     v, fold = match["v"], "max" if (match["how"] or "").lower() == "desc" else "min"
-    cond = _named(respelled(f"where {match['cond']}:")[0][6:-1], v, block) if match["cond"] else ""
+    cond = named(respelled(f"where {match['cond']}:")[0][6:-1], v, block) if match["cond"] else ""
     return Found("there is no `order by`: tuples compare by their first part, and rows are sorted after the run "
                  "(`--top 10`)",
                  "the value of the best tuple:",
-                 (f"{match['head']}{fold}(({_named(match['key'], v, block)}, {match['body']}) for {v} in vertices"
+                 (f"{match['head']}{fold}(({named(match['key'], v, block)}, {match['body']}) for {v} in vertices"
                   f"{f' if {cond}' if cond else ''})[1]",), match["at"])
 
 
@@ -277,8 +268,8 @@ def _from_vertices(block: Block) -> Found | None:
     if match is None:
         return None
     fold, cond = {"avg": "mean"}.get(match["fold"].lower(), match["fold"].lower()), match["cond"] or ""
-    test = _named(respelled(f"where {cond}:")[0][6:-1], "v", block) if cond else ""
-    body = test or "true" if fold == "count" else _named(match["body"], "v", block)
+    test = named(respelled(f"where {cond}:")[0][6:-1], "v", block) if cond else ""
+    body = test or "true" if fold == "count" else named(match["body"], "v", block)
     chosen = f" if {test}" if test and fold != "count" else ""
     rest = ", default = 0" if fold == "mean" else ""
     return Found(f"there is no `{match['at']}`: a reduction ranges over the vertices", "by `for v in vertices`:",
@@ -344,20 +335,5 @@ def _columns(block: Block) -> Found | None:
                  (*lets.values(), new), last[last.index(".") + 1 :])
 
 
-def _messages(block: Block) -> Found | None:
-    """A reduction over messages; what is sent stands in a line below or above."""
-    match = _MESSAGES.fullmatch(block.text(0))
-    if match is None:
-        return None
-    around = block.around
-    sent = next((one["body"] for text in (*around.after,
-                                          *around.before) if (one := _SENT.fullmatch(text)) is not None), "")
-    body = _named(sent, "u", block)
-    write = (f"{match['head']}{match['fold']}({body} for u -> self)",) if "u." in body else ()
-    return Found(f"there are no `{match['at']}`: a vertex gathers from its neighbours",
-                 "what is sent stands in the `gather` "
-                 "of the receiver:", write, match["at"]) if write else None
-
-
-LINES = (_local, _property, _green, _frontier, _swap, _counter, _sets, _data, _gsql, _result, _columns, _messages,
+LINES = (_local, _property, _green, _frontier, _swap, _counter, _sets, _data, _gsql, _result, _columns,
          _ordered, _least_entry, _from_vertices, _break, _end)

@@ -7,7 +7,7 @@ from vlang.syntax.mistakes.rows import row
 __all__ = ["MORE", "MORE_WITH_MARKS"]
 
 _ARROW = r"(NAME (?:->|--) self|self (?:->|--) NAME)"
-_GATHER = "gather most = max(u.degree for u -> self)"
+_GATHER = "as in `gather most = max(u.degree for u -> self)`"
 
 MORE = (
     row(r"edge (?P<at>var|mutable) (NAME: .+)", "there is no `edge \\1`: edge fields are read-only",
@@ -37,7 +37,7 @@ MORE = (
     row(r"(.*)(?P<at>self in (NAME)\.(?:predecessors|in_neighbou?rs)(?:\(\))?)(.*)", "neighbours are no list",
         "the number of edges from one end to the other:", r"\1edges(self, \3) > 0\4"),
     row(r"(?P<at>OPTIONAL MATCH)\b.*", "there is no `\\1`: a pattern of one edge is a `gather`",
-        "a vertex without such an edge gets the `default`, for example", _GATHER),
+        f"a vertex without such an edge gets the `default`, {_GATHER}"),
     row(r"(vertex NAME: bool) = (.*?)(NAME) (?P<at>STARTS WITH|ENDS WITH|CONTAINS|LIKE|like) (\"[^\"]*\")",
         "there is no `\\4`: a category is compared as a whole",
         "a field without a value is an array of the caller, who compares texts in Python:", r"\1"),
@@ -52,9 +52,9 @@ MORE = (
     # GraphX, Ligra
     row(r"(?:let |apply )?(?:NAME = )?(?P<at>(?:edge|vertex)(?:Map|_map))\(.*\)",
         "there is no `\\1`: statements run for all vertices, and a `gather` reads the edges",
-        "vertices that did not change are left out by themselves, for example", _GATHER),
+        f"vertices that did not change are left out by themselves, {_GATHER}"),
     row(r"edges(?:et)?\..*\b(?P<at>to\(NAME\)).*", "there is no `\\1`: `where` and `if` choose vertices",
-        "a block under `where` runs for them; every vertex gathers, for example", _GATHER),
+        f"a block under `where` runs for them; every vertex gathers, {_GATHER}"),
     row(r"(?:NAME\.)?(?P<at>map(?:Vertices|_vertices))\(\(NAME, ?(NAME)\) ?=> ?(.+)\)",
         "there is no `\\1`: every statement runs for all vertices", "a vertex writes a field by its name:",
         r"apply \2 = \3"),

@@ -1,15 +1,23 @@
-"""Chains of calls that walk over a graph, in Gremlin and GraphFrames: `self.out().values("x").sum()`."""
+"""Chains of calls that walk over a graph, in Gremlin and GraphFrames: `self.out().values("x").sum()`; and messages that
+one line sends and another receives.
+"""
 
 from __future__ import annotations
 
 import re
 
 from vlang.records import dataclass
-from vlang.syntax.mistakes.block import Block, Found
+from vlang.syntax.mistakes.block import LEAVE, LEAVE_ALL, Block, Found, named
 from vlang.syntax.mistakes.surroundings import Surroundings, closing, split
 
-__all__ = ["messages_of_edges", "traversal"]
+__all__ = ["messages_of_edges", "received", "sent_value", "traversal"]
 
+_MESSAGES = re.compile(r"(?P<head>gather \w+ = )(?P<fold>min|max|sum|any)\((?:(?P<m>\w+) for (?P=m) in "
+                       r"(?P<at>(?:\w+\.)?(?:get_?)?(?:[mM]essages|msgs|inbox)(?:\(\))?)|(?P<one>message|msg) for "
+                       r"(?P<arrow>u (?:->|--) self|self -> u))\)")
+_WHERE = re.compile(r"(?:where|if) \(?(.+?)\)?(?: ?\{)?:?")
+_WRITTEN = re.compile(r"(?:apply )?(\w+) [-+*/]?= ")
+_SENDS = re.compile(r"send(?:_?[mM]essage)?(?:_?[tT]o_?\w+)?[ (](?P<body>.+?)\)?(?: to .+)?")
 _LINE = re.compile(r"(?P<head>(?:vertex|global|let|gather) (?P<name>\w+)(?:: (?P<type>\w+))? = )"
                    r"(?P<root>self|[gG]|graph)"
                    r"(?=\.)(?P<chain>.+)")
@@ -182,3 +190,66 @@ def messages_of_edges(block: Block) -> Found | None:
                  "the message and the reduction are one:",
                  (f"{match['head']}{fold}({value} for {domain}{', default = 0' if fold == 'mean' else ''})",),
                  match["at"])
+
+
+def _conditions(block: Block, place: int) -> tuple[int, tuple[str, ...]]:
+    """The place of the outermost `where` or `if` around a line, and the conditions of all of them."""
+    lines, found, begin = block.found.lines, [], place
+    indent = lines[place].indent
+    for above in range(place - 1, -1, -1):
+        if lines[above].indent < indent:
+            indent = lines[above].indent
+            match = _WHERE.fullmatch(block.text(above - block.place))
+            if match is not None:
+                found.append(match[1])
+                begin = above
+    return begin, tuple(found)
+
+
+def _written(block: Block, first: int) -> set[str]:
+    """The names that lines above a line assign, from the line that is `first` lines below it."""
+    return {one[1] for k in range(first, 0) if (one := _WRITTEN.match(block.text(k))) is not None}
+
+
+def sent_value(block: Block) -> Found | None:
+    """A line that sends a value, which a line below receives, or which only some vertices send."""
+    alone = _WHERE.fullmatch(block.text(0)) is not None and block.inside == 1
+    text = block.text(1) if alone else block.text(0)
+    if _SENDS.fullmatch(text) is None:
+        return None
+    title, at = f"nothing is sent by `{text.split('(')[0].split()[0]}`", re.split(r"[ (]", text)[0]
+    if any(_MESSAGES.fullmatch(line) for line in (*block.around.before, *block.around.after)):
+        return Found(f"{title}: a vertex gathers from its neighbours",
+                     f"{LEAVE_ALL if alone else LEAVE}: what is sent stands in the `gather` of the receiver", (), at,
+                     2 if alone else 1)
+    if alone or not _conditions(block, block.place)[1]:
+        return None
+    return Found(f"{title}: a vertex gathers from its neighbours",
+                 "what is sent stands in the `gather` of the receiver, with the condition of the sender: "
+                 "`sum(u.x for u -> self if u.x > 1)`", (), at)
+
+
+def received(block: Block) -> Found | None:
+    """A reduction over messages; what is sent stands in a line above or below."""
+    match = _MESSAGES.fullmatch(block.text(0))
+    if match is None:
+        return None
+    said, none = (match["at"], "are no") if match["at"] else (match["one"], "is no")
+    title = f"there {none} `{said}`: a vertex gathers from its neighbours"
+    lines = range(-block.place, len(block.found.lines) - block.place)
+    place = next((k for k in lines if _SENDS.fullmatch(block.text(k)) is not None), None)
+    sent = _SENDS.fullmatch(block.text(place)) if place is not None else None
+    if sent is None or place is None:
+        return None
+    body = named(sent["body"], "u", block)
+    begin, found = _conditions(block, block.place + place)
+    conditions = [named(one, "u", block) for one in found]
+    cond = " if " + " and ".join(f"({one})" if " or " in one and len(conditions) > 1 else one
+                                 for one in conditions) if conditions else ""
+    changed = any(_written(block, first - block.place) & set(re.findall(r"(?<=u\.)\w+", text))
+                  for first, text in ((block.place + place, body), (begin, cond)))
+    if "u." not in body or changed:
+        return Found(title, "what is sent stands in the `gather` of the receiver, before the `apply` that changes it: "
+                     f"`{match['fold']}({body} for u -> self{cond})`", (), said)
+    return Found(title, "what is sent stands in the `gather` of the receiver:",
+                 (f"{match['head']}{match['fold']}({body} for {match['arrow'] or 'u -> self'}{cond})",), said)
