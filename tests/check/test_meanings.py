@@ -273,3 +273,21 @@ def test_what_a_vertex_sends_has_the_condition_of_the_sender() -> None:
         assert values(FIELDS + block.format(sends), Q)["y"].tolist() == meant.tolist()
     changed = FIELDS + block.format("where x > 1:\n    send(x + 1)\n    apply x = 0\n")
     assert "messages" in followed(changed), "the value is gathered before it changes"
+
+
+@pytest.mark.parametrize("body", [
+    "for v in vertices:\n    total = 0\n    for u in v.neighbors:\n        total += u.x\n    v.x = total + v.x\n",
+    "for v in vertices:\n    for u in v.neighbors:\n        v.x += u.x\n",
+    "for v in vertices:\n    v.x += sum(u.x for u -- v)\n",
+    "total = 0\nfor u in self.neighbors:\n    total += u.x\nx = x + total\n",
+    "gather total = sum(u.x for u -- self)\nx, c = x + total, c\n",
+])
+def test_a_loop_over_all_vertices_runs_once_for_each(body: str) -> None:
+    assert values(FIELDS + body, Q)["x"].tolist() == (both() @ X + X).tolist()
+
+
+def test_the_values_of_a_column_are_not_lost() -> None:
+    """No proposal makes a state that begins with the default of a column, or a vertex field of what edges have."""
+    for body in ("apply w = w / 2 for u -> self", "gather g = sum(w for u -> self)\napply w = g", "apply x = x + w"):
+        text = FIELDS.replace("edge w", "edge weight") + body.replace("w", "weight") + "\n"
+        assert followed(text) == text

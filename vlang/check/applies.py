@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from vlang.check.advice.computed import owner_of
 from vlang.check.advice.proposals import as_field
 from vlang.check.edge_states import at_edges, refused_domain, unreduced, without_edges
 from vlang.check.expressions import Expressions
+from vlang.check.foreign.foreign_names import COLUMNS
 from vlang.check.names import SPOKEN, unknown
 from vlang.check.reduce import over_edges, word_for
 from vlang.check.tables.checked import Symbol
@@ -111,6 +113,7 @@ def _no_apply(x: Expressions, item: t.Apply, at: Sight) -> None:
         if declared and type_ is not None:
             write = f"vertex {name}: {spoken(type_)}{text.removeprefix(name)}" \
                 if not isinstance(item.value, t.Reduce) else f"gather {text}"
+        x.run.broken |= {name}
         x.run.report(Code.MISSING_APPLY, f"`{name}` is not declared: which kind of value is it?", item.span,
                      "no `apply`, `gather` or `let` here",
                      help="`apply` writes a vertex field; `let` names one value for the whole graph" +
@@ -128,7 +131,7 @@ def _targets(x: Expressions, item: t.Apply, at: Sight, sweep: t.Sweep | None) ->
         if symbol is None:
             unknown(run, t.Name(span, name), name, span, at)
         elif symbol.kind == "edge":
-            _edge_write(run, symbol, span, item)
+            _edge_write(run, symbol, span, item, at)
         elif symbol.kind == "state":
             without_edges(run, item, symbol, span)
         elif symbol.kind != "field":
@@ -149,20 +152,33 @@ def _targets(x: Expressions, item: t.Apply, at: Sight, sweep: t.Sweep | None) ->
     return tuple(found) if len(found) == len(item.target.names) else None
 
 
-def _edge_write(run: Run, symbol: Symbol, span: t.Span, item: t.Apply) -> None:
-    """Report a write to an edge field. Propose an edge state or, if the statement has no edge, a vertex field."""
+def _edge_write(run: Run, symbol: Symbol, span: t.Span, item: t.Apply, at: Sight) -> None:
+    """Report a write to an edge field. Propose an edge state or, if no edge has the value, a vertex field.
+
+    Args:
+        run: the running check.
+        symbol: the edge field.
+        span: the place of its name.
+        item: the statement.
+        at: its context.
+    """
     decl, edges = symbol.decl, item.domain is not None and over_edges(item.domain)
+    foreign = at.loop is not None and re.match(r"for\b.*(?:->|--)", run.text(at.loop.node)) is not None
+    read = foreign or any(isinstance(part, t.Name) and part.name == symbol.name for node in rewrite.inside(run.file)
+                          if isinstance(node, t.Reduce) and over_edges(node.domain) for part in rewrite.inside(node))
     write = ""
-    if isinstance(decl, t.EdgeField) and len(decl.names) == 1 and symbol.type is not None:
+    init = run.text(decl.init).strip() if isinstance(decl, t.EdgeField) and decl.init is not None else ""
+    column = not init or (symbol.name in COLUMNS and init not in ("0", "0.0", "false", "-1", "none"))
+    if isinstance(decl, t.EdgeField) and len(decl.names) == 1 and not column and (edges or not read):
         text = rewrite.one_line(run.text(decl)).strip()
-        write = ("edge state " if edges else "vertex ") + text.removeprefix("edge").strip() + \
-            ("" if decl.init is not None else f" = {zero(symbol.type)}")
-    kept = "an edge state keeps a value for each edge:" if edges else \
+        write = ("edge state " if edges else "vertex ") + text.removeprefix("edge").strip()
+    kept = "an edge state keeps a value for each edge" if edges or read else \
         "a vertex field keeps a value for each vertex, and an edge state one for each edge, which " \
-        "`apply ... for u -> self` writes:"
+        "`apply ... for u -> self` writes"
+    begin = "" if write else f", and may begin with the column: `edge state now: float = {symbol.name}`"
     run.report(Code.EDGE_WRITE, f"`{symbol.name}` is an edge field: edge fields are read-only", span,
                notes=run.note(symbol, "declared as an edge field here"),
-               help=f"edge fields come with the graph; {kept if write else kept.removesuffix(':')}",
+               help=f"edge fields come with the graph; {kept}{':' if write else begin}",
                write=write or (), replaces=decl.span if write and decl is not None else None)
 
 

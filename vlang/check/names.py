@@ -169,14 +169,10 @@ def _edge_field(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
     name = run.fresh("total")
     reduce = f"{_reduction(symbol.type)[0]}({node.name} for {run.variable(at.scope, 'u')} -> self" \
              f"{_reduction(symbol.type)[1]})"
-    write: str | tuple[str, ...] = reduce if at.place == "init" else ""
-    if at.place == "apply":
-        write = (f"gather {name} = {reduce}", rewrite.edited(run.file.text, at.item.span, [(node.span, name)]))
     run.report(
         Code.NO_EDGE, f"`{node.name}` belongs to edges, and no edge is in sight here", node.span, "which edge?",
         notes=run.note(symbol, "declared as an edge field here"),
-        help="an edge field can be read inside a gather" + (", for example" if write else ""),
-        write=write or (), replaces=at.item.span if at.place == "apply" else node.span,
+        help=f"an edge field can be read inside a gather, as in `gather {name} = {reduce}`",
     )
     return Value(None)
 

@@ -60,7 +60,7 @@ def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that is most similar to `name`; None if no name is similar enough."""
     known = sorted(one for one in set(known) if not is_another(name, one))
-    same = [k for k in known if k.lower() == name.lower()]
+    same = [k for k in known if k.lower() == name.lower() and len(name) > 1]
     if len(name) <= _SHORT:  # otherwise `min` would be proposed for `sin`
         known = [k for k in known if k[0].lower() == name[0].lower()]
     close = same or get_close_matches(name, known, n=1, cutoff=0.6)
@@ -78,7 +78,9 @@ def is_another(name: str, known: str) -> bool:
         pairs = zip(words, other, strict=True)
         return any(one != two and not get_close_matches(one, [two], cutoff=0.6) for one, two in pairs)
     (one,), (two,) = words, other
-    return two in one and len(two) > _SHORT and one.removesuffix("s") != two and len(one) - len(two) > 1
+    if two in one and len(two) > _SHORT and one.removesuffix("s") != two and len(one) - len(two) > 1:
+        return True
+    return abs(len(one) - len(two)) > 1 and min(len(one), len(two)) <= _SHORT + 1 and not two.startswith(one)
 
 
 def _words(name: str) -> list[str]:

@@ -28,6 +28,7 @@ from vlang.syntax.mistakes.loops import (
     either,
     function,
     halted_vertices,
+    local_total,
     loop,
     named_rounds,
     of_constants,
@@ -43,8 +44,8 @@ __all__ = ["report_blocks"]
 _Rule = Callable[[Block], Found | None]
 _LONGEST = 400  # characters of a line that is compared with other languages
 _MOST_LINES = 300  # lines of a text that is compared: each rule may look at all lines
-_RULES: tuple[_Rule, ...] = (match_query, path_pattern, several_steps, directed_triangles, accumulated, loop, counted,
-                             do_while, either, breadth_first,
+_RULES: tuple[_Rule, ...] = (match_query, path_pattern, several_steps, directed_triangles, accumulated, local_total,
+                             loop, counted, do_while, either, breadth_first,
                              halted_vertices,
                              edge_function, function, edge_function_applied, traversal, messages_of_edges, received,
                              sent_value,

@@ -5,12 +5,14 @@ same.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
+from vlang.syntax.lines import scan
 from vlang.syntax.mistakes.block import LEAVE_ALL, Block, Found, gathered, plain
 from vlang.syntax.mistakes.surroundings import split
 
 __all__ = ["breadth_first", "constants", "counted", "do_while", "edge_function", "edge_function_applied", "either",
-           "function", "halted_vertices", "loop", "named_rounds", "of_constants", "written_edges"]
+           "function", "halted_vertices", "local_total", "loop", "named_rounds", "of_constants", "written_edges"]
 
 _IN = frozenset({"predecessors", "in_neighbors", "in_neighbours", "in_edges", "innbrs", "messages", "getmessages",
                  "msgs", "inbox", "incoming"})
@@ -20,10 +22,14 @@ _LIST = r"(?:(?P<owner>\w+)\.)?(?P<list>\w+)(?:\((?P<arg>\w*)\)|\[(?P<index>\w+)
 _HEADS = tuple(map(re.compile, (
     rf"for (?P<u>\w+) in {_LIST}:?", rf"for \((?:const )?\w+&? (?P<u>\w+) ?: ?{_LIST}\)(?: ?\{{)?:?",
     rf"(?:[Ff]or[Ee]ach|[Ff]or) ?\((?P<u>\w+) ?: ?{_LIST}\)(?: ?\{{)?:?")))
-_ALL = re.compile(r"(?:for (?P<v>\w+) in \w+\.(?:nodes|vertices|vs)(?:\(\))?:?"
+_ALL = re.compile(r"(?:for (?P<v>\w+) in (?:\w+\.(?:nodes|vertices|vs)(?:\(\))?|vertices):?"
                   r"|[Ff]or[Ee]ach ?\((?P<w>\w+) ?: ?\w+\.Nodes\)(?: ?\{)?:?)")
 _EDGES = re.compile(r"for \(?(?P<s>\w+), ?(?P<t>\w+)(?:, ?(?P<d>\w+))?\)? in "
                     r"(?P<at>\w+\.(?:edges|es|out_edges|in_edges)(?:\([^)]*\))?):?")
+_START = re.compile(r"(?:let |var |float |double |int |long |bool )?(?P<name>\w+)(?:: ?\w+)? = (?P<value>.+?);?")
+_IDENTITIES = {"sum": ("0", "0.0"), "min": ("inf", 'float("inf")', "float('inf')", "math.inf"), "prod": ("1", "1.0"),
+               "max": ("-inf", '-float("inf")', "-float('inf')", "-math.inf"), "any": ("false", "False"),
+               "all": ("true", "True")}
 _IF = re.compile(r"if \(?(.+?)\)?(?: ?\{)?:?")
 _FUNCTION = re.compile(r"(?P<word>func|function|def|proc|void) (?P<name>\w+)\((?P<names>[^()]*)\)"
                        r"(?: ?->.*)?(?: ?[:{])?")
@@ -77,8 +83,65 @@ def loop(block: Block) -> Found | None:
         return Found(_TITLE.format(edges["at"]), _HELP, write, edges["at"], 1 + block.inside) if write else None
     every = _ALL.fullmatch(text)
     if every is not None and body:
-        return _inner(block, body[0], body[1:], every["v"] or every["w"], 1)
+        name = every["v"] or every["w"]
+        return _inner(block, body[0], body[1:], name, 1) or _every_vertex(block, name)
     return _inner(block, text, body, "self", 0)
+
+
+def _every_vertex(block: Block, v: str) -> Found | None:
+    """The lines of a loop over all vertices that reads the edges of its vertex, without the loop."""
+    body, lines = block.body(), block.found.lines
+    near = rf"\b{v}\.(?:\w*neighbou?rs|\w*edges|adj)\b|\b\w*neighbou?rs\({v}\)|(?:->|--) {v}\b|(?<![\w.]){v} (?:->|--)"
+    if not re.search(near, " ".join(body)) or any(line.startswith(("repeat", "while", "for k")) for line in body):
+        return None
+    first = lines[block.place + 1].indent
+    field = rf"(?<![\w.]){v}\.(?!\w*(?:neighbou?rs|edges|adj)\b)"
+    write = [" " * (lines[block.place + 1 + k].indent - first) +
+             re.sub(rf"(?<![\w.]){v}\b(?!\()", "self", re.sub(field, "", line)) for k, line in enumerate(body)]
+    return Found("a statement runs for all vertices: there is no loop over them",
+                 f"without the loop, `{v}` is `self`:", _with_gathers(block, write), block.text(0).rstrip(":{ "),
+                 1 + block.inside)
+
+
+def _with_gathers(block: Block, lines: list[str]) -> tuple[str, ...]:
+    """Lines in place of a block, in which loops over neighbours are gathers."""
+    above = [line for line in block.around.before if line]
+    found = scan("\n".join([*above, *lines]), lambda *_: False, lambda *_: None)
+    place, write = len(above), []
+    while place < len(found.lines):
+        inner = Block(found, place)
+        one = local_total(inner) or loop(inner)
+        margin = " " * found.lines[place].indent
+        write += [margin + line for line in (one.write if one is not None else (inner.text(0),))]
+        place += one.lines if one is not None else 1
+    return tuple(write)
+
+
+def local_total(block: Block) -> Found | None:
+    """Recognise `total = 0` and a loop over neighbours that adds to it, or takes a minimum."""
+    start, loop_ = _START.fullmatch(block.text(0)), Block(block.found, block.place + 1)
+    head = next((found for one in _HEADS if (found := one.fullmatch(block.text(1))) is not None), None)
+    if start is None or head is None or start["name"] in block.around.fields or not loop_.inside or \
+            block.found.lines[block.place].indent != block.found.lines[block.place + 1].indent:
+        return None
+    name, u = start["name"], head["u"]
+    own = head["arg"] or head["index"] or (head["owner"] if head["owner"] not in ("G", "g", "graph") else "") or "self"
+    (line, cond), domain = _assignment(loop_.body()), _domain(head["list"], u)
+    around = replace(block.around, fields={**block.around.fields, name: "float"})
+    write = gathered(line, domain, around, own=own, neighbour=u, cond=cond) if line and domain else ()
+    fold = re.match(r"gather \w+ = (\w+)\(", write[0]) if write else None
+    if fold is None or start["value"].replace(" ", "") not in _IDENTITIES.get(fold[1], ()) or \
+            _all_of(block, own) or re.search(rf"(?<![\w.]){name}\b", write[0].partition(" = ")[2]):
+        return None
+    return Found(_TITLE.format(block.text(1).rstrip(":{ ")), "one reduction over the edges has the value:",
+                 (re.sub(r"gather \w+", f"gather {name}", write[0], count=1),), block.text(1).rstrip(":{ "),
+                 2 + loop_.inside)
+
+
+def _all_of(block: Block, own: str) -> bool:
+    """Whether a name is that of a loop over all vertices around a line."""
+    return any((every := _ALL.fullmatch(line)) is not None and own in (every["v"], every["w"])
+               for line in block.around.before)
 
 
 def _inner(block: Block, head: str, body: list[str], own: str, above: int) -> Found | None:
@@ -102,7 +165,7 @@ def _inner(block: Block, head: str, body: list[str], own: str, above: int) -> Fo
     around = block.around
     declared = re.search(rf"\b{match['list']} ?: ?vertices\b", " ".join(around.before[:1])) is not None
     domain = "" if declared else _domain(match["list"], u)
-    if not line or not domain or (above and given != own):
+    if not line or not domain or (above and given != own) or (not above and _all_of(block, own)):
         return None
     if messages:
         line = re.sub(rf"\b{u}\.(?:value|get\(\)|getValue\(\))", f"{u}.{next(iter(around.fields), '')}", line)

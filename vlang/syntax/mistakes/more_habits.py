@@ -92,6 +92,8 @@ MORE = (
           "the values then add up to 1:", r"let \2_sum = sum(v.\2 for v in vertices)", r"apply \2 = \2 / \2_sum")
       for said in ("normali[sz]e",)),
     # Python, Rust, C
+    row(r"(?P<at>(NAME), ?(NAME) =) ([^,()=]+), ?([^,()=]+)", "several fields are written as a tuple",
+        "both values are computed before the fields are written:", r"apply (\2, \3) = (\4, \5)"),
     row(r"(.*?)(?P<at>\|((?!NAME\|)[^\s|](?:[^|]*[^\s|])?)\|)(.*)", "`\\2` is written `abs(\\3)`",
         "the value without its sign:", r"\1abs(\3)\4"),
     row(r"(.*?)(?P<at>\|(NAME)\|)(.*)", "`\\2` is written `len(\\3)`", "the number of vertices of a set:",
