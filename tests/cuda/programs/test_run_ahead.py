@@ -13,6 +13,7 @@ from vlang import Graph, Result, compile
 from vlang.runtime.gpu.gpu_machine import GpuMachine
 from vlang.runtime.gpu.passes.gpu_state import GpuState
 from vlang.runtime.gpu.ways import run_ahead
+from vlang.runtime.gpu.ways.run_ahead import RunAhead
 from vlang.runtime.gpus import group_loop
 
 pytestmark = needs_compiler
@@ -139,3 +140,26 @@ def test_first_pages_of_streamed_edges_are_copied_ahead(monkeypatch: pytest.Monk
         [r.pages_copied + r.pages_cached for r in waiting.history]
     assert sum(r.pages_copied for r in ahead.history) == sum(r.pages_copied for r in waiting.history) > 0
     assert ahead.moved.pages_copied > waiting.moved.pages_copied  # for supersteps that were undone
+
+
+@pytest.mark.parametrize("options", [
+    {"page_size": 1024, "gpu_memory": 50_000, "max_rounds": 4},
+    {"device": "emulated:0,1", "deterministic": True, "max_rounds": 4},
+])
+def test_an_error_while_a_superstep_is_queued(monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]) -> None:
+    """What is queued ends before its memory is freed, which the emulated device checks, and the next run is right."""
+    edges = 4000 if "page_size" in options else 500
+    expected, _ = runs(monkeypatch, 0.0, edges, **options)
+    queue, left = RunAhead._queue, [3]
+
+    def failing(ahead: RunAhead, superstep: Any) -> None:
+        queue(ahead, superstep)
+        left[0] -= 1
+        if left[0] == 0:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(RunAhead, "_queue", failing)
+    with pytest.raises(KeyboardInterrupt):
+        runs(monkeypatch, 1e9, edges, **options)
+    found, _ = runs(monkeypatch, 1e9, edges, **options)
+    assert_same(found, expected)
