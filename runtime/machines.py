@@ -221,6 +221,17 @@ def _windowed(device: Device, plan: Plan, graph: Graph, options: Options, disk: 
     return WindowedMachine(device, plan, graph, options, disk, room)
 
 
+def _of_part(short: OutOfMemory, plan: Plan, options: Options) -> OutOfMemory:
+    """The error of one of several GPUs without memory for its part; says that one GPU has windows, if the plan may."""
+    from vlang.runtime.gpu.windows.window import no_windows  # start-up
+
+    if no_windows(plan, options):
+        return short
+    error = OutOfMemory(f"{short}; several GPUs do not move vertex arrays in windows, as one GPU does")
+    error.least = short.least
+    return error
+
+
 @contextmanager
 def _on_gpus(plan: Plan, graph: Graph, options: Options) -> Iterator[Opened]:
     """A context manager for the machine of several GPUs."""
@@ -240,7 +251,10 @@ def _on_gpus(plan: Plan, graph: Graph, options: Options) -> Iterator[Opened]:
         exchange, why = choose_exchange(options.exchange, devices)
         at_once, parts = run_at_once(devices), []
         for device, part in zip(devices, cut_graph(plan, graph, len(names), options.strategy == "p")):
-            parts.append(PartMachine(device, plan, part, options, graph, exchange, at_once))
+            try:
+                parts.append(PartMachine(device, plan, part, options, graph, exchange, at_once))
+            except OutOfMemory as short:
+                raise _of_part(short, plan, options) from None
             stack.callback(parts[-1].close)
         machine = GroupMachine(parts, exchange)
         stack.callback(machine.synchronize)

@@ -22,6 +22,7 @@ GTS = Policy(
     left_out=(
         "kernels that read slotted pages as they are (appendix B): pages are decoded when they arrive",
         "state in chunks, each run to the end (3.1): state larger than GPU memory moves in windows instead",
+        "state in chunks on several GPUs: each must hold the state of its vertices and of their neighbours",
         "kernels for sweeps that scatter along out-edges (appendix B): sweeps gather along in-edges",
         "pages shared out by their numbers (4.1): each GPU has the in-edges of a range of vertices",
         "all pages sent to all GPUs under strategy S (4.2): each gets only those with edges to its own vertices",

@@ -235,6 +235,8 @@ def test_mode_and_memory_decide_on_frontiers() -> None:
         assert {row.mode for row in some.history} == {"pull"}
         assert some.notes[0].startswith("GPU memory is short: the loop in line 14 runs by full passes") == short
         assert same_bits(np.asarray(some["dist"]), np.asarray(pushed["dist"]))
+    with pytest.raises(OutOfMemory, match="several GPUs do not move vertex arrays in windows, as one GPU does"):
+        run("sssp", "wide", **asked, gpu_memory=least // 2)
 
 
 def test_a_bound_of_priorities_for_all_gpus() -> None:
