@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -141,11 +142,12 @@ class Owner:
 
     def __init__(self, runtime: Any, pointer: int) -> None:
         self.pointer = pointer
-        self._release = runtime.free
+        self._release, self._process = runtime.free, os.getpid()
 
     def __del__(self) -> None:
-        with suppress(Exception), QUEUEING:  # the device may be lost, or the process may be exiting
-            self._release(self.pointer)
+        if self._process == os.getpid():  # in a forked process, the lock might be held for ever
+            with suppress(Exception), QUEUEING:  # the device may be lost, or the process may be exiting
+                self._release(self.pointer)
 
 
 def handle_of(stream: Stream) -> int:
