@@ -43,6 +43,7 @@ class Cuda(ModuleType):
     Attributes:
         fail: the status that every later call returns.
         full: the devices without memory for a context.
+        enabled: the status of making the memory of another device accessible.
         unguarded: the calls in WAITING by threads that did not hold the lock.
     """
 
@@ -62,6 +63,7 @@ class Cuda(ModuleType):
         self.locked: dict[int, int] = {}
         self.unguarded: list[str] = []
         self.full: set[int] = set()
+        self.enabled = 0
 
     def _called(self, name: str, *args: Any) -> None:
         self.calls.append((name, args))
@@ -165,6 +167,8 @@ class Cuda(ModuleType):
     def deviceEnablePeerAccess(self, other: int) -> None:
         assert self.peers
         self._called("enable", self.device, other)
+        if self.enabled:
+            raise CudaError(self.enabled)
 
     def memcpyPeerAsync(self, target: int, to: int, source: int, of: int, nbytes: int, stream: int) -> None:
         self._called("memcpyPeer", to, of, self.device)
@@ -294,6 +298,19 @@ def test_two_devices_in_one_thread(cuda: Cuda, peers: bool) -> None:
         for device in reversed([opened(number) for number in numbers]):
             device.close()
         assert cuda.device == 1
+
+
+@pytest.mark.parametrize(("status", "reached"), [(704, True), (711, False), (217, False)])
+def test_devices_that_cannot_be_made_accessible(cuda: Cuda, status: int, reached: bool) -> None:
+    """With many GPUs in a machine, each reaches a few only; copies to the others go through host memory."""
+    cuda.enabled = status
+    first, second = opened(0), opened(1)
+    assert [first.reaches(second), first.reaches(second)] == [reached, reached]
+    cuda.enabled = 999
+    with pytest.raises(DeviceError):
+        second.reaches(first)
+    second.close()
+    first.close()
 
 
 def test_a_gpu_beside_one_without_memory(cuda: Cuda) -> None:

@@ -25,6 +25,7 @@ __all__ = ["Card", "Lane", "card_of", "close_cards"]
 
 _NO_MORE = 2  # status of cudaMalloc: out of memory
 _REACHED = 704  # status of cudaDeviceEnablePeerAccess: enabled already, by other code of the process
+_UNREACHED = (217, 711)  # status of the same: not supported between the two; as many GPUs are reached as can be
 _MOST_LANES = 8  # idle lanes
 _MOST_MODULES = 128  # loaded modules of a lane
 _NON_BLOCKING = 1  # flag of a stream
@@ -124,7 +125,8 @@ class Card:
                 if can:
                     self.runtime.deviceEnablePeerAccess(index)
             except self.runtime.CUDARuntimeError as error:
-                if error.status != _REACHED:
+                self._reached[index] = error.status not in _UNREACHED
+                if error.status not in (_REACHED, *_UNREACHED):
                     raise
         return self._reached[index]
 
