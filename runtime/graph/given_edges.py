@@ -116,7 +116,10 @@ def _of_frame(table: Frame, given: Mapping[str, Any], renamed: Mapping[str, Any]
     name, names = table.name, list(table.schema.names)
     ends = _ends(names, name, given)
     titles = _titles(names, renamed, ends)
-    asked = Asked(None, None, _names(given["columns"], renamed), parse_missing(given["missing"]), ends,
+    wanted = _names(given["columns"], renamed)
+    if absent := sorted((wanted or frozenset()) - {*names, *titles, *titles.values(), *renamed}):
+        raise GraphError(f"columns: the table has no column {absent[0]!r}; its columns are {', '.join(names)}")
+    asked = Asked(None, None, wanted, parse_missing(given["missing"]), ends,
                   named_types(given["columns"]))
     with Workers(threads) as workers:
         found = scan_table(table, asked, workers, titles=titles)

@@ -179,6 +179,8 @@ WRONG: dict[str, tuple[Any, dict[str, Any], str]] = {
     "dates as ids": (TABLE, {"source": "day", "target": "seller"}, "column 'day' holds timestamp[s], which are no"),
     "floats as ids": (pd.DataFrame({"source": [1.0, np.nan], "target": [1, 2]}), {}, "cast it to int64 (in pandas"),
     "two kinds": (pa.table({"source": [1], "target": ["a"]}), {}, "ids of two kinds: 'source' int64 and 'target'"),
+    "no such column": (TABLE, {"source": "buyer", "target": "seller", "columns": ["amont"]},
+                       "columns: the table has no column 'amont'; its columns are"),
     "no weight": (TABLE, {"source": "buyer", "target": "seller", "weight": "cost"}, "weight='cost': this column"),
     "end as weight": (TABLE, {"source": "buyer", "target": "seller", "weight": "buyer"}, "holds an end of the edges"),
     "both": (TABLE, {"source": "buyer", "target": "seller", "count": "amount"}, "has a column 'count', too"),

@@ -114,6 +114,7 @@ def test_ids_that_are_refused(arguments: tuple[Any, Any], message: str) -> None:
         ({"ids": [1, 2], "n": 3}, "n is 3, but there are 2 ids"),
         ({"weight": [1]}, "edge column 'weight' has 1 values for 2 edges"),
         ({"weight": [[1, 2]]}, "edge column 'weight' must have one dimension, not 2"),
+        ({"weight": "amount"}, "edge column 'weight' is 'amount': give an array with a value for each edge"),
         ({"weight": [1j, 2]}, "edge column 'weight' must hold numbers, not complex numbers"),
     ],
 )

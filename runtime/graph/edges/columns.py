@@ -46,6 +46,8 @@ def narrowed(name: str, values: ArrayLike) -> Array:
         GraphError: the array is not one-dimensional, or its values are not real numbers.
     """
     array: Array = np.asarray(values)
+    if array.ndim == 0:
+        raise GraphError(f"edge column {name!r} is {array.item()!r}: give an array with a value for each edge")
     if array.ndim != 1:
         raise GraphError(f"edge column {name!r} must have one dimension, not {array.ndim}")
     if array.dtype.kind == "b":
