@@ -10,6 +10,7 @@ from vlang.check.expressions import Expressions
 from vlang.check.statements import Around, Statements
 from vlang.check.tables.checked import Checked, Laws, Symbol
 from vlang.check.tables.checking import Run
+from vlang.check.warnings.equations import judge_equations
 from vlang.check.warnings.infinite import judge_sums
 from vlang.check.warnings.loops import judge_gathers, judge_loops
 from vlang.syntax import tree as t
@@ -113,6 +114,7 @@ def examine(file: t.File, precision: int = 32,
         judge_loops(run)
         judge_gathers(run)
         judge_sums(run)
+        judge_equations(run)
     return run, laws
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from vlang.check.advice.computed import owner_of
+from vlang.check.advice.proposals import before_name
 from vlang.check.expressions import Expressions
-from vlang.check.foreign.more_calls import before_name
 from vlang.check.reduce import over_edges
 from vlang.check.tables.checking import Run
 from vlang.check.tables.scope import EDGE, GRAPH, Sight, Value

@@ -126,6 +126,9 @@ class Code(StrEnum):
     UNCHANGED = ("V207", "a test of changes that is always false",
                  "`changed(f)` compares with the start of the superstep, and nothing has written `f` since.",
                  "gather hit = any(true for u -> self if changed(u.hot))", "warning")
+    INFINITE_EQUATION = ("V208", "an equation that holds between infinities",
+                         "Both sides may be `inf`, as the depths of two vertices that a search does not reach.",
+                         "vertex parents: int = count(u.depth == depth - 1 for u -> self)", "warning")
     NOT_A_REDUCTION = ("V301", "not a reduction",
                        "A declared reduction is commutative and associative, and its identity changes nothing.",
                        "reduction mid(a, b): float = (a + b) / 2, identity 0")

@@ -8,7 +8,7 @@ from dataclasses import fields
 
 from vlang.syntax import tree as t
 
-__all__ = ["comment_in", "edited", "inside", "one_line", "short"]
+__all__ = ["below", "comment_in", "edited", "inside", "one_line", "short"]
 
 _COMMENT = re.compile(r'"[^"\n]*"|#')  # a text in quotes, which may contain a `#`, or the `#` of a comment
 
@@ -54,8 +54,12 @@ def edited(text: str, span: t.Span, edits: Iterable[tuple[t.Span, str]]) -> str:
 def inside(node: t.Node) -> Iterator[t.Node]:
     """The node and all nodes below it, in the order of the text."""
     yield node
+    for part in below(node):
+        yield from inside(part)
+
+
+def below(node: t.Node) -> Iterator[t.Node]:
+    """The nodes directly below a node, in the order of the text."""
     for spec in fields(node):
         value = getattr(node, spec.name)
-        for part in value if isinstance(value, tuple) else (value,):
-            if isinstance(part, t.Node):
-                yield from inside(part)
+        yield from (part for part in (value if isinstance(value, tuple) else (value,)) if isinstance(part, t.Node))

@@ -4,6 +4,8 @@ cannot change, values of another type, and reductions over the vertices.
 
 from __future__ import annotations
 
+import re
+
 from vlang.check.advice.computed import owner_of
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
@@ -15,8 +17,8 @@ from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
 from vlang.types import BOOL, VERTEX, Scalar, Tuple, Type, common, converts
 
-__all__ = ["as_condition", "as_field", "as_type", "moved_up", "no_vertex", "operand", "part_named", "replaced_operator",
-           "without_domain"]
+__all__ = ["as_condition", "as_field", "as_type", "before_name", "moved_up", "no_vertex", "operand", "part_named",
+           "replaced_operator", "without_domain"]
 
 def as_field(run: Run, symbol: Symbol, in_loops: bool = False) -> tuple[str, t.Span | None]:
     """Return a vertex field with the name and the first value of `symbol`, and the declaration that the field replaces.
@@ -175,3 +177,9 @@ def without_domain(run: Run, node: t.Call, at: Sight, code: Code, title: str, la
     run.report(code, title, node.span, label, help="over the vertices:" if write else
                f"`{name}(u.x for u -> self)` over edges, `{name}(v.x for v in vertices)` over vertices",
                write=write, replaces=at.item.span if write and at.place == "apply" else None)
+
+
+def before_name(name: str, field: str) -> bool:
+    """Whether a name, such as `x_old`, is that of the values of a field before a superstep."""
+    word = "(?:old|prev|previous|last|before)"
+    return re.fullmatch(rf"{field}_?{word}|{word}_?{field}", name) is not None

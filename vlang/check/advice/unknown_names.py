@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from vlang.check.advice.proposals import before_name
 from vlang.check.advice.vertex_numbers import below_header
-from vlang.check.foreign.more_calls import before_name
 from vlang.check.tables.checking import Run
 from vlang.check.tables.scope import Sight
 from vlang.syntax import rewrite

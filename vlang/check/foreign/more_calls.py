@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
-from vlang.check.advice.proposals import operand
+from vlang.check.advice.proposals import before_name, operand
 from vlang.check.tables.checking import Run
 from vlang.check.tables.scope import Sight
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.types import Vector
 
-__all__ = ["MORE_RULES", "Advice", "before_name", "message_of_other_language"]
+__all__ = ["MORE_RULES", "Advice", "message_of_other_language"]
 
 Advice = tuple[str, str, str | tuple[str, ...], t.Node]
 """The title of a message, its help, the text to write instead, and the node that this text replaces."""
@@ -135,12 +134,6 @@ def _norm(run: Run, node: t.Call, at: Sight) -> Advice | None:
     edited = edited if edited.startswith("apply") else f"apply {edited}"
     write = (f"let {size} = {value}", edited) if at.place == "apply" else ()
     return title, "one value for the whole graph needs a name:", write, at.item if write else node
-
-
-def before_name(name: str, field: str) -> bool:
-    """Whether a name, such as `x_old`, is that of the values of a field before a superstep."""
-    word = "(?:old|prev|previous|last|before)"
-    return re.fullmatch(rf"{field}_?{word}|{word}_?{field}", name) is not None
 
 
 MORE_RULES: tuple[Callable[[Run, t.Call, Sight], Advice | None], ...] = (

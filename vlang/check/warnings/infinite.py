@@ -16,9 +16,11 @@ from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
 from vlang.types import Scalar
 
-__all__ = ["judge_sums"]
+__all__ = ["Excluded", "Flow", "joined", "judge_sums"]
 
 Signs = frozenset[str]
+Excluded = dict[str, Signs]
+"""For the text of a value, the infinities that conditions around an expression rule out."""
 _NO: Signs = frozenset()
 _BOTH: Signs = frozenset("+-")
 _BY_FOLD = {"min": "+", "max": "-"}
@@ -27,7 +29,7 @@ _OTHER_WAY = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="
 
 def judge_sums(run: Run) -> None:
     """Report V205 for each sum of integers with a term to which the program may assign an infinity."""
-    flow = _Flow(run)
+    flow = Flow(run)
     for node in rewrite.inside(run.file):
         if not isinstance(node, t.Reduce) or operator_of(node.name) != "+":
             continue
@@ -37,7 +39,7 @@ def judge_sums(run: Run) -> None:
                 _warn(run, node, signs)
 
 
-class _Flow:
+class Flow:
     """Finds the symbols that may hold an infinity. Passes over the program are repeated until a pass finds no new
     symbol.
     """
@@ -63,7 +65,7 @@ class _Flow:
         for symbol in symbols:
             self._known[symbol] = self._known.get(symbol, _NO) | signs
 
-    def within(self, node: t.Expr, excluded: dict[str, Signs]) -> Signs:
+    def within(self, node: t.Expr, excluded: Excluded) -> Signs:
         """The infinities that may be the value of an expression.
 
         Args:
@@ -71,7 +73,7 @@ class _Flow:
         """
         return self._signs(node, excluded) - excluded.get(self._run.text(node), _NO)
 
-    def _signs(self, node: t.Expr, excluded: dict[str, Signs]) -> Signs:
+    def _signs(self, node: t.Expr, excluded: Excluded) -> Signs:
         if isinstance(node, t.Literal):
             return frozenset("+") if node.text == "inf" else _NO
         if isinstance(node, (t.Name, t.Member)):
@@ -82,7 +84,7 @@ class _Flow:
         if isinstance(node, t.Binary):
             return self._arithmetic(node, excluded)
         if isinstance(node, t.Conditional):
-            return self.within(node.yes, _joined(excluded, self.excluded(node.test))) | self.within(node.no, excluded)
+            return self.within(node.yes, joined(excluded, self.excluded(node.test))) | self.within(node.no, excluded)
         if isinstance(node, t.TupleExpr):
             return _NO.union(*(self.within(part, excluded) for part in node.items))
         if isinstance(node, t.Index):
@@ -91,13 +93,13 @@ class _Flow:
             return self._called(node, excluded)
         return self._reduced(node) if isinstance(node, t.Reduce) else _NO
 
-    def _arithmetic(self, node: t.Binary, excluded: dict[str, Signs]) -> Signs:
+    def _arithmetic(self, node: t.Binary, excluded: Excluded) -> Signs:
         left, right = self.within(node.left, excluded), self.within(node.right, excluded)
         if node.op in ("+", "-"):
             return left | (right if node.op == "+" else _flipped(right))
         return _BOTH if node.op in ("*", "//") and left | right else _NO
 
-    def _called(self, node: t.Call, excluded: dict[str, Signs]) -> Signs:
+    def _called(self, node: t.Call, excluded: Excluded) -> Signs:
         args = [self.within(arg, excluded) for arg in node.args]
         if node.name in ("changed", "change") or not args:
             return _NO
@@ -116,10 +118,10 @@ class _Flow:
             return body | self.within(node.default, {})
         return body | frozenset(_BY_FOLD.get(operator or "", ""))
 
-    def excluded(self, cond: t.Expr | None) -> dict[str, Signs]:
+    def excluded(self, cond: t.Expr | None) -> Excluded:
         """Return a dict from the text of a value to the infinities that a condition rules out for this value."""
         if isinstance(cond, t.Logical) and cond.op == "and":
-            return _joined(self.excluded(cond.left), self.excluded(cond.right))
+            return joined(self.excluded(cond.left), self.excluded(cond.right))
         if not isinstance(cond, t.Compare):
             return {}
         sides = ((cond.left, cond.op, cond.right), (cond.right, _OTHER_WAY[cond.op], cond.left))
@@ -137,7 +139,8 @@ class _Flow:
         return frozenset(bound) - signs
 
 
-def _joined(a: dict[str, Signs], b: dict[str, Signs]) -> dict[str, Signs]:
+def joined(a: Excluded, b: Excluded) -> Excluded:
+    """What two conditions that hold together rule out."""
     return {text: a.get(text, _NO) | b.get(text, _NO) for text in a.keys() | b.keys()}
 
 
