@@ -58,14 +58,15 @@ repeat:
 
 
 def graph() -> RefGraph:
-    """Return a graph of paths of several lengths with wide and narrow levels, and a hub whose row is cut into segments.
+    """Return a graph of paths of several lengths with wide and narrow levels, and two hubs whose rows are cut into
+    segments.
     """
     rng = np.random.default_rng(11)
     paths = [(k, k + 1) for k in range(80)] + [(k, k + 100) for k in range(0, 80, 3)]
     paths += [(40, k) for k in range(200, 900)]
-    hub = [(int(u), 300) for u in rng.integers(200, 900, 20_000)] + [(300, 1000), (1000, 1001)]
+    hubs = [(int(u), 300 + k % 2) for k, u in enumerate(rng.integers(200, 900, 40_000))] + [(300, 1000), (1000, 1001)]
     back = [(int(u), int(v)) for u, v in rng.integers(0, 1002, (3000, 2)) if u > v > 81]
-    return ref_graph(1002, [*paths, *hub, *back], True)
+    return ref_graph(1002, [*paths, *hubs, *back], True)
 
 
 def run(program: Program, threads: int) -> Result:

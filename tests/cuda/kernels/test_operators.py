@@ -78,6 +78,9 @@ def library() -> Library:
                 "for (u64 i = 0; i < n; i++) { out[i] = float_to_half(in[i]); back[i] = half_to_float(u16(i)); }"),
         _kernel("floors", "const f64* in, i64* out, i64 high, i64 low, u64 n",
                 "for (u64 i = 0; i < n; i++) out[i] = floor_int(in[i], high, low);"),
+        _kernel("counted", "const u8* in, f64* out, u64 n",
+                "for (u64 i = 0; i < n; i++) { Registers one; for (u64 k = 0; k < 64; k++) one.c[k] = in[64 * i + k]; "
+                "out[i] = hll_size(one); }"),
         _kernel("scans", "const u32* in, u32* out, u64 rounds",
                 "for (u64 r = 0; r < rounds; r++) { u32 total; const u64 i = r * (blockDim.x + 1) + threadIdx.x; "
                 "out[i] = block_exclusive(in[i], shared_memory<u32>(0), total); "
@@ -168,6 +171,17 @@ def test_floor_to_integers() -> None:
         right = [0 if x != x else high if np.floor(x) >= float(high) else low if np.floor(x) <= float(low)
                  else int(np.floor(x)) for x in values]
         assert out.tolist() == right
+
+
+def test_sizes_of_counters() -> None:
+    """Counters without zeros, with a few, and with zeros only, and with ranks above 32."""
+    rng = np.random.default_rng(SEED)
+    counters = rng.integers(0, np.array([1, 3, 8, 20, 60])[:, None], (5, 64)).astype(np.uint8)
+    counters = np.concatenate([counters, counters + np.uint8(1)])
+    out = np.zeros(len(counters))
+    run("counted", counters, out, len(counters))
+    np.testing.assert_allclose(out, [operators.hll_size.py_func(row) for row in counters], rtol=1e-12)
+    assert out[0] == 0
 
 
 def saturated(values: Array) -> int:
