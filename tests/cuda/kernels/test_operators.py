@@ -78,6 +78,8 @@ def library() -> Library:
                 "for (u64 i = 0; i < n; i++) { out[i] = float_to_half(in[i]); back[i] = half_to_float(u16(i)); }"),
         _kernel("floors", "const f64* in, i64* out, i64 high, i64 low, u64 n",
                 "for (u64 i = 0; i < n; i++) out[i] = floor_int(in[i], high, low);"),
+        _kernel("drawn", "const u64* bits, f64* times, u8* ranks, u64 n",
+                "for (u64 i = 0; i < n; i++) { times[i] = waiting(bits[i], 2.0); ranks[i] = hll_rank(bits[i] >> 6); }"),
         _kernel("counted", "const u8* in, f64* out, u64 n",
                 "for (u64 i = 0; i < n; i++) { Registers one; for (u64 k = 0; k < 64; k++) one.c[k] = in[64 * i + k]; "
                 "out[i] = hll_size(one); }"),
@@ -171,6 +173,17 @@ def test_floor_to_integers() -> None:
         right = [0 if x != x else high if np.floor(x) >= float(high) else low if np.floor(x) <= float(low)
                  else int(np.floor(x)) for x in values]
         assert out.tolist() == right
+
+
+def test_numbers_from_hashes() -> None:
+    """Times of events have the same bits, and ranks of counters are the same."""
+    bits = np.random.default_rng(SEED).integers(0, 1 << 64, 200, np.uint64)
+    bits >>= np.arange(200, dtype=np.uint64) % np.uint64(64)
+    bits[:3] = 0, 1 << 63, (1 << 64) - 1
+    times, ranks = np.zeros(len(bits)), np.zeros(len(bits), np.uint8)
+    run("drawn", bits, times, ranks, len(bits))
+    assert times.tolist() == [operators.exponential.py_func(one) / 2.0 for one in bits]
+    assert ranks.tolist() == [operators.hll_rank.py_func(one >> np.uint64(6)) for one in bits]
 
 
 def test_sizes_of_counters() -> None:
