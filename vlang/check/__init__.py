@@ -13,6 +13,7 @@ from vlang.check.tables.checking import Run
 from vlang.check.warnings.equations import judge_equations
 from vlang.check.warnings.infinite import judge_sums
 from vlang.check.warnings.loops import judge_gathers, judge_loops
+from vlang.check.warnings.neighbours import judge_neighbours
 from vlang.syntax import tree as t
 from vlang.syntax.constants import UNSET, constants_of, with_values
 from vlang.syntax.mistakes.recovery import read
@@ -115,6 +116,7 @@ def examine(file: t.File, precision: int = 32,
         judge_gathers(run)
         judge_sums(run)
         judge_equations(run)
+        judge_neighbours(run)
     return run, laws
 
 

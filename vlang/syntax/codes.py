@@ -129,6 +129,9 @@ class Code(StrEnum):
     INFINITE_EQUATION = ("V208", "an equation that holds between infinities",
                          "Both sides may be `inf`, as the depths of two vertices that a search does not reach.",
                          "vertex parents: int = count(u.depth == depth - 1 for u -> self)", "warning")
+    NO_NEIGHBOUR = ("V209", "a reduction that reads no neighbour",
+                    "A field without a vertex before it is that of this vertex, and the same for every edge.",
+                    "gather near = min(dist + weight for u -> self)", "warning")
     NOT_A_REDUCTION = ("V301", "not a reduction",
                        "A declared reduction is commutative and associative, and its identity changes nothing.",
                        "reduction mid(a, b): float = (a + b) / 2, identity 0")
