@@ -190,7 +190,7 @@ def test_networkx_ids_and_attributes() -> None:
     assert "Weight is 1 on 1 edge that has none." in graph.notes
     assert "Edge attribute 'colour' is not a number and is left out." in graph.notes
     assert "Edge attribute 'cost' is missing on 1 edge and is left out." in graph.notes
-    with pytest.raises(GraphError, match="the id '1' is given twice"):
+    with pytest.raises(GraphError, match="the nodes 1 and '1' have the same text"):
         Graph.from_networkx(nx.Graph([(1, "1")]))
     with pytest.raises(GraphError, match="a NetworkX graph is needed, not int"):
         Graph.from_networkx(3)

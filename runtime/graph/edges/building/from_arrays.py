@@ -136,6 +136,11 @@ def edges_of_networkx(graph: Any) -> EdgeList:
     ids = _node_ids(nodes)
     if len(ids) and isinstance(ids[0], str) and not all(isinstance(node, str) for node in nodes):
         kinds = sorted({type(node).__name__ for node in nodes})
+        known: dict[str, Any] = {}
+        for node, text in zip(nodes, ids):
+            if (other := known.setdefault(text, node)) is not node:
+                raise GraphError(f"the nodes {other!r} and {node!r} have the same text, which would be the id of both; "
+                                 "relabel one: networkx.relabel_nodes(graph, {...})")
         notes.append(f"The ids are the texts of the nodes, which are of type {', '.join(kinds)}.")
     result = edge_list(src, dst, columns, bool(graph.is_directed()), None, ids, 1)
     result.notes += notes
