@@ -291,3 +291,11 @@ def test_the_values_of_a_column_are_not_lost() -> None:
     for body in ("apply w = w / 2 for u -> self", "gather g = sum(w for u -> self)\napply w = g", "apply x = x + w"):
         text = FIELDS.replace("edge w", "edge weight") + body.replace("w", "weight") + "\n"
         assert followed(text) == text
+
+
+def test_a_loop_that_ends_by_its_edges() -> None:
+    x, steps = X, 0
+    while not steps or (both() * abs(x[:, None] - x)).sum() >= 5:
+        x, steps = x / 2, steps + 1
+    found = values(f"{FIELDS}repeat until sum(abs(u.x - x) for u -- self) < 5:\n    apply x = x / 2\n", Q)
+    assert found["x"].tolist() == x.tolist()

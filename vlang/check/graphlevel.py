@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from vlang.check.advice.computed import owner_of
 from vlang.check.advice.proposals import before_name
 from vlang.check.expressions import Expressions
 from vlang.check.reduce import over_edges
 from vlang.check.tables.checking import Run
 from vlang.check.tables.scope import EDGE, GRAPH, Sight, Value
-from vlang.check.tables.typing import item, numeric, spoken
+from vlang.check.tables.typing import item, numeric, spoken, zero
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
@@ -78,6 +80,14 @@ def _first_at_vertices(x: Expressions, node: t.Expr, inner: t.Reduce, at: Sight,
     run, item_ = x.run, at.item
     fold = "sum" if inner.name == "count" else inner.name
     type_, reduces = run.types.get(inner), [p for p in rewrite.inside(node) if isinstance(p, t.Reduce)]
+    if isinstance(item_, t.Repeat) and at.place == "until" and isinstance(type_, Scalar) and reduces == [inner] and \
+            fold in _JOINED and not isinstance(owner_of(run, item_), (t.Where, t.Sweep)):
+        here, v = run.fresh("here"), run.variable(at.scope, "v")
+        run.report(Code.MANY_VALUES, f"{title}, but this is one value per vertex", inner.span, "one value per vertex",
+                   help="gathered at the end of each superstep, and then folded over the vertices:",
+                   write=_gathered_last(run, item_, inner, here, f"{fold}({v}.{here} for {v} in vertices)"),
+                   replaces=item_.span)
+        return True
     if not isinstance(item_, (t.Let, t.GlobalValue)) or fold not in _JOINED or not isinstance(type_, Scalar) or \
             reduces != [inner] or isinstance(owner_of(run, item_), (t.Where, t.Sweep)):
         return False
@@ -97,6 +107,30 @@ def _first_at_vertices(x: Expressions, node: t.Expr, inner: t.Reduce, at: Sight,
                write=(f"vertex {here}: {spoken(type_)} = {rewrite.one_line(run.text(inner))}",
                       rewrite.edited(run.file.text, item_.span, edits)), replaces=item_.span)
     return True
+
+
+def _gathered_last(run: Run, loop: t.Repeat, inner: t.Reduce, here: str, folded: str) -> tuple[str, ...]:
+    """The lines of a loop that gathers a reduction over edges at the end of its block, for its `until`.
+
+    Args:
+        run: the running check.
+        loop: the loop.
+        inner: the reduction in its `until`.
+        here: the name of a field for its value at each vertex.
+        folded: the text that replaces it.
+    """
+    text, margin, first = run.file.text, loop.span.column - 1, loop.block.items[0]
+    begin = text.rfind("\n", loop.span.start, first.span.start)
+    if begin < 0:
+        return ()
+    head = rewrite.edited(text, replace(loop.span, end=begin), [(inner.span, folded)])
+    last = loop.block.items[-1]
+    end = last.span.start if isinstance(last, t.Activate) else loop.span.end
+    lines = [line[margin:].rstrip() for line in text[begin + 1 : end].split("\n") if line.strip()]
+    deep, type_ = " " * (first.span.column - 1 - margin), run.types[inner]
+    ends = [f"{deep}{run.text(last)}"] if isinstance(last, t.Activate) else []
+    return (f"vertex {here}: {spoken(type_)} = {zero(type_)}", head, *lines,
+            f"{deep}gather {here}_now = {rewrite.one_line(run.text(inner))}", f"{deep}apply {here} = {here}_now", *ends)
 
 
 def _read_at_vertices(run: Run, name: str) -> bool:

@@ -101,7 +101,7 @@ class Statements:
     def _vertex_field(self, item: t.VertexField, around: Around) -> None:
         if isinstance(around.block, (t.Where, t.Sweep)):
             word = "where" if isinstance(around.block, t.Where) else "sweep"
-            lines, place = declared_above(self.run, around.block, item)
+            lines, place = declared_above(self.run, around.block, item, self.run.text(item.type))
             self.run.report(Code.MISPLACED_DECLARATION, f"a field cannot be declared in `{word}`", item.span,
                             "its block runs for some vertices only",
                             help=f"declare it before, for all vertices{':' if lines else ''}", write=lines,

@@ -116,21 +116,27 @@ def owner_of(run: Run, item: t.Statement) -> t.Node | None:
     return None
 
 
-def declared_above(run: Run, block: t.Where | t.Sweep, item: t.VertexField) -> tuple[tuple[str, ...], t.Span | None]:
-    """The lines that declare a field above the block in which it is declared, and apply its value in the block.
+def declared_above(run: Run, block: t.Where | t.Sweep, item: t.VertexField | t.Gather,
+                   type_: str) -> tuple[tuple[str, ...], t.Span | None]:
+    """The lines that declare a field above the block in which it is declared or gathered, and apply its value there.
 
     Args:
         run: the running check.
         block: the `where` or `sweep`, whose block runs for some vertices only.
-        item: the declaration in this block.
+        item: the declaration or the gather in this block.
+        type_: the type of the field, as written.
     """
-    if item.init is None or len(item.names) != 1 or item not in block.block.items:
+    name = item.names[0] if isinstance(item, t.VertexField) else item.name
+    value = item.init if isinstance(item, t.VertexField) else item.value
+    if value is None or (isinstance(item, t.VertexField) and len(item.names) != 1) or item not in block.block.items:
         return (), None
-    text, (name,), type_ = run.file.text, item.names, run.text(item.type)
+    text, margin, deep = run.file.text, block.span.column - 1, " " * (item.span.column - block.span.column)
     first = {"vertex": "none", "bool": "false", "category": '"other"', "date": "inf", "time": "inf"}.get(type_, "0")
-    margin = block.span.column - 1
     lines = [line.rstrip() for line in text[block.span.start : item.span.start].split("\n")]
     kept = [lines[0], *(line[margin:] for line in lines[1:] if line.strip())]
-    return (f"vertex {name}: {type_} = {first}", *kept,
-            f"{' ' * (item.span.column - 1 - margin)}apply {name} = {rewrite.one_line(run.text(item.init))}"), \
+    given, written = rewrite.one_line(run.text(value)), []
+    if isinstance(item, t.Gather):
+        word = run.fresh(f"{name}_now")
+        given, written = word, [f"{deep}gather {word} = {given}"]
+    return (f"vertex {name}: {type_} = {first}", *kept, *written, f"{deep}apply {name} = {given}"), \
         t.Span(block.span.start, item.span.end, block.span.line, block.span.column)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 
-from vlang.check.advice.computed import owner_of
+from vlang.check.advice.computed import declared_above, owner_of
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
 from vlang.check.tables.scope import Sight
@@ -20,20 +20,23 @@ from vlang.types import BOOL, VERTEX, Scalar, Tuple, Type, common, converts
 __all__ = ["as_condition", "as_field", "as_type", "before_name", "moved_up", "no_vertex", "operand", "part_named",
            "replaced_operator", "without_domain"]
 
-def as_field(run: Run, symbol: Symbol, in_loops: bool = False) -> tuple[str, t.Span | None]:
+def as_field(run: Run, symbol: Symbol, in_loops: bool = False) -> tuple[str | tuple[str, ...], t.Span | None]:
     """Return a vertex field with the name and the first value of `symbol`, and the declaration that the field replaces.
 
     Args:
         run: the running check.
         symbol: an accumulator, or a value of the whole graph. The text is empty unless the symbol has one number, bool
             or vertex, and is declared at top level.
-        in_loops: whether the symbol may also be gathered in the block of a loop, where it becomes a field of the block.
+        in_loops: whether the symbol may also be gathered in the block of a loop, where it becomes a field of
+            the block, or in a `where`, where it becomes a field above.
     """
     decl = symbol.decl
     if not isinstance(decl, (t.Gather, t.GlobalValue, t.Let)) or not isinstance(symbol.type, Scalar):
         return "", None
     owner = owner_of(run, decl)
     loop = in_loops and isinstance(decl, t.Gather) and isinstance(owner, (t.Repeat, t.ForRange, t.ForVertices))
+    if in_loops and isinstance(decl, t.Gather) and isinstance(owner, t.Where):
+        return declared_above(run, owner, decl, spoken(symbol.type))
     if owner is not None and not loop:
         return "", None
     return f"vertex {symbol.name}: {spoken(symbol.type)} = {rewrite.one_line(run.text(decl.value))}", decl.span
