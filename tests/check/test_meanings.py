@@ -299,3 +299,10 @@ def test_a_loop_that_ends_by_its_edges() -> None:
         x, steps = x / 2, steps + 1
     found = values(f"{FIELDS}repeat until sum(abs(u.x - x) for u -- self) < 5:\n    apply x = x / 2\n", Q)
     assert found["x"].tolist() == x.tolist()
+
+
+def test_what_a_least_value_of_nothing_is() -> None:
+    least = [min((X[u] for u, w in EDGES if w == v), default=9) for v in range(N)]
+    for said in ("g != none", "g is not None", "null != g"):
+        text = f"{FIELDS}gather g = min(u.x for u -> self)\napply x = g if {said} else 9\n"
+        assert values(text, Q)["x"].tolist() == least

@@ -46,7 +46,6 @@ OPEN = {  # the first message that is left, and why no text can be proposed
     "algorithms-max_spanning_forest": "`best` is private to its vertex: `v` has none",
     "algorithms-push_relabel": "unknown name `tail`",
     "algorithms-truss_number": "a loop over neighbours is written inside a reduction",
-    "algorithms-components_as_of": "`!=` cannot compare a time with a vertex",  # what is no time: `inf` or `-inf`?
 }
 LEAVE = ("leave this line out", "leave these lines out")
 

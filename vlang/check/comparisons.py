@@ -24,6 +24,14 @@ def report_incomparable(run: Run, node: t.Compare, left: Type, right: Type) -> N
         left, right: the types of the two values.
     """
     help_: str = ""
+    bound = _of_nothing(run, node)
+    if bound:
+        value = run.text(node.left if run.text(node.right) == "none" else node.right)
+        other = {"==": "==", "!=": "<" if bound == "inf" else ">"}[node.op]
+        run.report(Code.WRONG_TYPE, f"`{node.op}` cannot compare {a(left)} with {a(right)}", node.span,
+                   f"{spoken(left)} {node.op} {spoken(right)}", help=f"the {'least' if bound == 'inf' else 'greatest'} "
+                   f"value of nothing is `{bound}`:", write=f"{value} {other} {bound}")
+        return
     if BOOL in (left, right):
         help_ = "a bool is not a number"
     elif VERTEX in (left, right):
@@ -45,3 +53,15 @@ def report_incomparable(run: Run, node: t.Compare, left: Type, right: Type) -> N
         help_ = "fold a vector first: `sum(x)`, `min(x)`, `max(x)` or one component `x[0]`"
     run.report(Code.WRONG_TYPE, f"`{node.op}` cannot compare {a(left)} with {a(right)}", node.span,
                     f"{spoken(left)} {node.op} {spoken(right)}", help=help_ or ())
+
+
+def _of_nothing(run: Run, node: t.Compare) -> str:
+    """What a `min` or `max` is of nothing, if a comparison asks whether one is `none`; "" for other comparisons."""
+    value = node.left if run.text(node.right) == "none" else node.right if run.text(node.left) == "none" else None
+    symbol = run.symbols.get(value) if isinstance(value, (t.Name, t.Member)) else None
+    decl = symbol.decl if symbol is not None else None
+    given = decl.value if isinstance(decl, (t.Gather, t.Let)) else None
+    reduced = decl.init if isinstance(decl, t.VertexField) else given
+    if node.op not in ("==", "!=") or not isinstance(reduced, t.Reduce) or reduced.default is not None:
+        return ""
+    return {"min": "inf", "max": "-inf"}.get(reduced.name, "")
