@@ -306,3 +306,9 @@ def test_what_a_least_value_of_nothing_is() -> None:
     for said in ("g != none", "g is not None", "null != g"):
         text = f"{FIELDS}gather g = min(u.x for u -> self)\napply x = g if {said} else 9\n"
         assert values(text, Q)["x"].tolist() == least
+
+
+def test_a_reduction_without_a_domain_is_over_all_vertices() -> None:
+    for said, meant in (("vertex y: float = x / sum(x)", X / X.sum()),
+                        ("vertex y: float = 0\nwhere x == max(x):\n    apply y = 1", X.max() == X)):
+        np.testing.assert_allclose(values(f"{FIELDS}{said}\n", Q)["y"], meant)

@@ -5,6 +5,7 @@ cannot change, values of another type, and reductions over the vertices.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from vlang.check.advice.computed import declared_above, owner_of
 from vlang.check.tables.checked import Symbol
@@ -19,6 +20,9 @@ from vlang.types import BOOL, VERTEX, Scalar, Tuple, Type, common, converts
 
 __all__ = ["as_condition", "as_field", "as_type", "before_name", "moved_up", "no_vertex", "operand", "part_named",
            "replaced_operator", "without_domain"]
+
+_PLACES = frozenset({"global", "let", "until", "limit", "apply", "where", "init"})  # may name one value of the graph
+
 
 def as_field(run: Run, symbol: Symbol, in_loops: bool = False) -> tuple[str | tuple[str, ...], t.Span | None]:
     """Return a vertex field with the name and the first value of `symbol`, and the declaration that the field replaces.
@@ -106,7 +110,7 @@ def _over_vertices(run: Run, node: t.Call, at: Sight) -> str:
     in other places.
     """
     rule = REDUCTIONS.get(node.name)
-    if at.place not in ("global", "let", "until", "limit", "apply") or at.inside is not None or len(node.args) != 1 or \
+    if at.place not in _PLACES or at.inside is not None or len(node.args) != 1 or \
             rule is None or rule.holistic:
         return ""
     owners: set[str] = set()
@@ -173,13 +177,18 @@ def without_domain(run: Run, node: t.Call, at: Sight, code: Code, title: str, la
     """
     name, found = node.name, _over_vertices(run, node, at)
     write: tuple[str, ...] = (found,) if found else ()
-    if found and at.place == "apply":
-        whole = run.fresh(f"{at.item.target.names[0]}_{name}") if isinstance(at.item, t.Apply) else ""
-        edited = rewrite.edited(run.file.text, at.item.span, [(node.span, whole)])
+    place = at.item.span
+    if found and isinstance(at.item, t.Apply):
+        whole = run.fresh(f"{at.item.target.names[0]}_{name}")
+        edited = rewrite.edited(run.file.text, place, [(node.span, whole)])
         write = (f"let {whole} = {found}", edited if edited.startswith("apply") else f"apply {edited}")
+    elif found and isinstance(at.item, t.Where):
+        whole = run.fresh(f"{name}_of_all")
+        place = replace(place, end=run.file.text.index(":", at.item.cond.span.end) + 1)
+        write = (f"let {whole} = {found}", rewrite.edited(run.file.text, place, [(node.span, whole)]))
     run.report(code, title, node.span, label, help="over the vertices:" if write else
                f"`{name}(u.x for u -> self)` over edges, `{name}(v.x for v in vertices)` over vertices",
-               write=write, replaces=at.item.span if write and at.place == "apply" else None)
+               write=write, replaces=place if write and at.place in ("apply", "where") else None)
 
 
 def before_name(name: str, field: str) -> bool:
