@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from vlang.errors import BindError, GraphError
 from vlang.options import Options
 from vlang.runtime.compile.objects import load_kernels
-from vlang.runtime.cpu.need import later_need
+from vlang.runtime.cpu.later import Later
 from vlang.runtime.cpu.paged.source import PageSource, source_of
+from vlang.runtime.cpu.passes.blocking import has_room
 from vlang.runtime.cpu.passes.freedoms import PLAIN, Freedoms
 from vlang.runtime.cpu.passes.levels import LastLevels, ListedSweep
 from vlang.runtime.cpu.passes.passes import Passes
@@ -116,7 +117,7 @@ class CpuMachine:
         self._levels: dict[str, LastLevels] = {}
         self.passes = self.passes_over(source, freedoms)
         if ledger.left is not None:  # else there is room for everything
-            self.passes.later = later_need(plan, graph.shape(), options.checkpoint is not None)
+            self.passes.later = Later(plan, graph, options, self._cpu.threads, self.ways)
 
     @property
     def ways(self) -> Sequence[CpuWay]:
@@ -231,8 +232,11 @@ class CpuMachine:
         return ListedSweep(spec, self.passes, self._levels)
 
     def keep(self, slots: Sequence[str]) -> object:
-        """A copy of some vertex arrays, in memory or in windows."""
+        """A copy of some vertex arrays, in memory or in windows; None if the memory budget has no room for the copy."""
         windows, arrays = self.state.windows, self.state.arrays
+        if windows is None and not has_room(sum(arrays[slot].nbytes for slot in slots),
+                                            self.passes.later):
+            return None
         return [arrays[slot].copy() if windows is None else windows.copy(arrays[slot]) for slot in slots]
 
     def same(self, slots: Sequence[str], kept: object) -> bool:

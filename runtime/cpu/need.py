@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Protocol
 
 from vlang.records import dataclass
+from vlang.runtime.engine.cycle import is_watched, watched_slots
 from vlang.runtime.engine.state import DTYPES, in_order
 from vlang.runtime.graph.edges.columns import converts
 from vlang.runtime.graph.edges.shape import Shape
@@ -22,7 +23,7 @@ from vlang.runtime.plan.plan import Contract, LoopSpec, Plan, StageSpec, SweepSp
 from vlang.runtime.storage.available import in_bytes
 from vlang.runtime.threads.workers import GRAIN
 
-__all__ = ["Need", "Taken", "need_of", "windowed_need"]
+__all__ = ["Need", "Taken", "later_need", "need_of", "watched_bytes", "windowed_need"]
 
 _ID = 4  # bytes of a neighbour's number
 _SUMMED = 48  # temporary bytes per entry for the sums of an edge column between two vertices
@@ -161,7 +162,7 @@ def need_of(
         for kind in way.directions(loop):
             building.build(kind, _columns(loop.stages))
             building.read(kind, _columns(loop.stages))
-        account.passing(way.memory(loop, shape, threads))
+        account.passing(_looping(plan, loop, shape, threads, way_for))
     if pointers:  # each superstep may rebuild the lists of a field; the old lists are freed first
         account.passing(rebuilding)
     if sweeps:
@@ -176,16 +177,40 @@ def need_of(
     return Need(reading, built, account.phase(), optional, state, held.get("adjacency", 0), held.get("columns", 0))
 
 
-def later_need(plan: Plan, shape: Shape, saved: bool) -> int:
+def _looping(plan: Plan, loop: LoopSpec, shape: Shape, threads: int, way_for: WayFor) -> int:
+    """The bytes that a loop needs in addition to adjacencies, columns and state; arguments as for `need_of`."""
+    pushed = 0 if shape.streamed else sum(_bytes(spec.dtype) * spec.width for spec in plan.arrays
+                                          if spec.length == "pushed")
+    return way_for(loop).memory(loop, shape, threads) + pushed * shape.n
+
+
+def later_need(plan: Plan, shape: Shape, threads: int, way_for: WayFor, saved: bool) -> int:
     """The bytes that a run allocates after its loops have begun: what only makes a loop faster leaves them free.
 
+    With streamed edges, the memory of the loops themselves is not included, as the placement has set it aside.
+
     Args:
-        plan, shape, saved: as for `need_of`.
+        plan, shape, threads, way_for, saved: as for `need_of`.
     """
     outputs, ordering = _outputs(plan, shape)
     state = _state(plan, shape)
     shown = 0 if shape.streamed else _SHOWN * shape.n + outputs - state
-    return shape.n * _kept(plan) + max(ordering, shown, 0) + (state if saved else 0)
+    account = _Account()
+    building = _Building(shape, account)
+    for kind in sorted(shape.built):
+        building.keep(kind)
+    before = account.now
+    for loop in () if shape.streamed else plan.loops:  # some ways build a direction when they first need it
+        for kind in way_for(loop).directions(loop):
+            building.build(kind, _columns(loop.stages))
+        account.passing(_looping(plan, loop, shape, threads, way_for))
+    return shape.n * _kept(plan) + max(ordering, shown, account.most - before, 0) + (state if saved else 0)
+
+
+def watched_bytes(plan: Plan, n: int) -> int:
+    """The bytes of the copies of the state with which loops that repeat for ever are found, for n vertices."""
+    widths = _widths(plan)
+    return n * sum(widths.get(slot, 0) for loop in plan.loops if is_watched(loop) for slot in watched_slots(loop))
 
 
 def _outputs(plan: Plan, shape: Shape) -> tuple[int, int]:

@@ -13,7 +13,7 @@ import numpy as np
 from vlang.errors import OutOfMemory
 from vlang.options import Options
 from vlang.records import dataclass
-from vlang.runtime.cpu.need import Need, need_of, windowed_need
+from vlang.runtime.cpu.need import Need, need_of, watched_bytes, windowed_need
 from vlang.runtime.cpu.paged.source import CONVERTED, converted
 from vlang.runtime.cpu.passes.scratch import words_of
 from vlang.runtime.cpu.ways.superstep import Supersteps
@@ -170,6 +170,9 @@ def place(plan: Plan, graph: Graph, options: Options, beside: int = 0) -> Placem
     lists = 28 * here.n if any(stage.notify is not None for stage in plan.stages) else 0
     if pages - lists >= 8 * largest:
         pages -= lists  # lists of vertices, with which passes over few vertices read fewer pages
+    copies = 0 if windows is not None else watched_bytes(plan, here.n)
+    if pages - copies >= 8 * largest:
+        pages -= copies  # copies of the state, by which loops that repeat for ever are found
     stays = min(1.0, pages / max(1, sum(sizes)))
     text = (f"edges streamed from {stored.name}: {in_bytes(whole)} would be needed in memory, and the budget is "
             f"{in_bytes(limit)}; {in_bytes(pages)} for pages, so that {stays:.0%} of them stay there"

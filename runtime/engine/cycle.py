@@ -33,7 +33,8 @@ class CycleWatch:
     two. A superstep is a function of the state, so a loop whose state repeats never ends. For example, if the tolerance
     of a loop is below the precision of its values, their last bits may alternate for ever. CycleWatch ignores counted
     loops, loops that read `iteration`, and loops with monotonic fields (rule A). The state is compared with the copy
-    only after supersteps with the same counts as the superstep of the copy.
+    only after supersteps with the same counts as the superstep of the copy. If memory has no room for a copy, a
+    CycleWatch tries again at the next power of two.
     """
 
     def __init__(self, spec: LoopSpec, machine: Machine) -> None:

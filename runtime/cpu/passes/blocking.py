@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,9 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.records import dataclass
+from vlang.runtime.engine.state import DTYPES
+from vlang.runtime.graph.topology.blocks import blocks_bytes
+from vlang.runtime.graph.topology.pages import PageCuts
+from vlang.runtime.plan.plan import BLOCK_MOST, Plan, StageSpec
 from vlang.runtime.storage.ledger import ledger
 
-__all__ = ["Blocked", "Trial", "choose_blocks", "has_room", "never_blocks"]
+__all__ = ["Blocked", "Trial", "blocks_fit", "choose_blocks", "has_room", "never_blocks", "nothing_later"]
 
 _LEAST_EDGES = 1 << 16  # in graphs with fewer edges, sweeps are too short to build blocks for
 _TRIES = 3  # sweeps that are timed by rows, and as many by blocks, before one is chosen
@@ -48,14 +52,39 @@ def never_blocks(asked: str, edges: int) -> bool:
     return asked == "never" or (asked == "auto" and edges < _LEAST_EDGES)
 
 
-def has_room(nbytes: int, later: int) -> bool:
+def has_room(nbytes: int, later: Callable[[], int]) -> bool:
     """Return whether the memory budget has room for arrays that only make a run faster.
 
     Args:
         nbytes: the bytes of these arrays.
-        later: the bytes that the run itself allocates later.
+        later: returns the bytes that the run itself allocates later.
     """
-    return ledger.left is None or ledger.left > nbytes + later
+    return ledger.left is None or ledger.left > nbytes + later()
+
+
+def blocks_fit(
+    stage: StageSpec, pages: PageCuts, plan: Plan, threads: int, there: bool, later: Callable[[], int]
+) -> bool:
+    """Return whether the memory budget has room for full passes over cache blocks.
+
+    Args:
+        stage: the pass.
+        pages: the pages over which it runs.
+        plan: the program.
+        threads: the number of workers, each of which keeps accumulators of the rows of a strip.
+        there: whether the blocks exist already.
+        later: see `has_room`.
+    """
+    kept = sum(DTYPES[spec.dtype].itemsize * spec.width for spec in plan.arrays
+               if spec.length == "blocked" and spec.slot.startswith(f"kept:{stage.name}."))
+    columns = sum(DTYPES[dtype].itemsize for _, dtype in stage.columns)
+    blocks = 0 if there else blocks_bytes(pages.edges, pages.n)
+    return has_room(kept * BLOCK_MOST * threads + columns * pages.edges + blocks, later)
+
+
+def nothing_later() -> int:
+    """The bytes that a run allocates later, for passes without a machine that knows them (see `has_room`)."""
+    return 0
 
 
 class Trial:

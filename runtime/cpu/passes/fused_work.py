@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -73,12 +73,12 @@ class Ahead:
         self.ready = ()
         self._state.words[SLOT_FUSED] = 0
 
-    def inside(self, stage: StageSpec, later: int) -> bool:
+    def inside(self, stage: StageSpec, later: Callable[[], int]) -> bool:
         """Whether the kernels of a pass do its fused work. Its messages then have a second buffer, if that fits.
 
         Args:
             stage: the pass.
-            later: the bytes that the run allocates later.
+            later: returns the bytes that the run allocates later.
         """
         assert stage.fused is not None
         arrays, windows = self._state.arrays, self._state.windows

@@ -14,7 +14,7 @@ from vlang.runtime.compile.objects import Kernels, address_of
 from vlang.runtime.cpu.crew.launch import Cpu
 from vlang.runtime.cpu.paged.source import PageSource, Streamed
 from vlang.runtime.cpu.paged.work import Tasks, by_page, by_row, in_windows, release, works_ahead
-from vlang.runtime.cpu.passes.blocking import Blocked, Trial, choose_blocks, has_room, never_blocks
+from vlang.runtime.cpu.passes.blocking import Blocked, Trial, blocks_fit, choose_blocks, never_blocks, nothing_later
 from vlang.runtime.cpu.passes.edge_costs import Costs, costs_of
 from vlang.runtime.cpu.passes.freedoms import PLAIN, Freedoms
 from vlang.runtime.cpu.passes.fused_work import Ahead
@@ -27,7 +27,7 @@ from vlang.runtime.cpu.passes.traced import traced
 from vlang.runtime.engine.machine import Stats
 from vlang.runtime.engine.state import DTYPES, State
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.graph.topology.blocks import Blocks, blocks_bytes
+from vlang.runtime.graph.topology.blocks import Blocks
 from vlang.runtime.graph.topology.pages import PageCuts, Pages, vertex_tasks
 from vlang.runtime.kernels import frontier_kernels
 from vlang.runtime.plan.layouts.pass_words import STATS_WORKERS
@@ -85,7 +85,7 @@ class Passes:
         self._aims: dict[str, tuple[NDArray[np.uint64], PageCuts, tuple[int, int, int]]] = {}
         self.vertices = 0, self.graph.n  # the first vertex over which passes run, and the last one plus 1
         self.bound = self.graph.n  # all values of type vertex are less than this number
-        self.ahead, self.later = Ahead(self.state), 0  # `later`: see `has_room`
+        self.ahead, self.later = Ahead(self.state), nothing_later
 
     @cached_property
     def by_block(self) -> NDArray[np.int64]:
@@ -116,7 +116,7 @@ class Passes:
             return
         swept: list[int] = pages.adjacency.derived("sweeps", lambda: [0])  # counted over all runs
         there = pages.adjacency.made("blocks")
-        room = there or has_room(blocks_bytes(pages.edges, pages.n), self.later)
+        room = blocks_fit(stage, pages, self.state.plan, self.cpu.threads, there, self.later)
         if choose_blocks(asked, pages.edges, there, swept[0], coming) and room:
             made: Blocks = pages.adjacency.derived("blocks", lambda: Blocks.cut(pages, self.cpu.threads, self.vertices))
             adjacency = self.graph.adjacency(stage.domain, tuple(name for name, _ in stage.columns))

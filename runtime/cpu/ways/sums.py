@@ -182,15 +182,16 @@ class SumPushes:
         """Run one to `in_row` supersteps; returns their records, and the counts of the last one."""
         state, passes = self._passes.state, self._passes
         passes.ahead.clear()
+        table = self._table  # before the queue, as adjacencies are built with little else in memory
         if not self._queue.known:
             self._queue = _Queue(True, self._listed())
         tasks = np.array([self._queue.entries, in_row, min(self._most, _CHUNK), 0, 0, 0, 0, 0], np.int64)
         records = np.zeros((in_row, 2), np.int64)
-        self._table[SUM_RECORDS] = address_of(records)
+        table[SUM_RECORDS] = address_of(records)
         seconds = {name: state.arrays[f"next:{name}"] for name in self._stage.swaps}
         for name in seconds:  # between supersteps no pass reads the second buffers, as neighbours read messages
             state.put(f"next:{name}", state.arrays[f"field:{name}"])
-        passes.kernels[self._stage.kernels["sums"]](state.frame, tasks, 1, self._alone, self._table)
+        passes.kernels[self._stage.kernels["sums"]](state.frame, tasks, 1, self._alone, table)
         for name, second in seconds.items():
             state.put(f"next:{name}", second)
         ran, entries, edges, changed, active = tasks[3:].tolist()
@@ -220,7 +221,7 @@ class SumPushes:
 
     @cached_property
     def _table(self) -> NDArray[np.uint64]:
-        table, room, graph = np.zeros(SUM_WORDS, np.uint64), self._room, self._passes.graph
+        table, graph = np.zeros(SUM_WORDS, np.uint64), self._passes.graph
         names = tuple(name for name, _ in self._stage.columns)
         for at, kind in ((0, self._against), (SUM_PULL, self._domain)):
             adjacency = graph.adjacency(kind, names)
@@ -228,6 +229,7 @@ class SumPushes:
             table[at + PAGE_TARGETS] = address_of(adjacency.targets)
             for number, (name, dtype) in enumerate(self._stage.columns):
                 table[at + PAGE_COLUMNS + number] = address_of(adjacency.column(name, DTYPES[dtype]))
+        room = self._room
         for word, array in ((SUM_QUEUE, room.queue), (SUM_NOTIFY, self._notify), (SUM_MARKS, room.marks),
                             (SUM_ACTIVE, self._passes.state.arrays[self._active]), (SUM_TOPS, room.tops)):
             table[word] = address_of(array)
