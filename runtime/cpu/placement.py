@@ -134,10 +134,12 @@ def place(plan: Plan, graph: Graph, options: Options, beside: int = 0) -> Placem
         graph.order_to_file()
     if merging > _free(limit, here):  # the sizes of merged pages are not known before the merge
         most = streamed.peak + _SPARE + _merged_bytes(stored) + _scratch(plan, _bounded_rows(stored), threads) + beside
-        least = min(whole, max(merging, most)) + limit - _free(limit, here)
-        raise OutOfMemory(f"{plan.name} on {stored.name} needs {in_bytes(merging)} of memory to merge in-edges and "
-                          f"out-edges, more to run, and the budget is {in_bytes(limit)}: give "
-                          f"{memory_option(least)}")
+        others = limit - _free(limit, here)
+        error = OutOfMemory(f"{plan.name} on {stored.name} needs {in_bytes(merging)} of memory to merge in-edges and "
+                            f"out-edges, more to run, and the budget is {in_bytes(limit)}: give "
+                            f"{memory_option(min(whole, max(merging, most)) + others)}")
+        error.in_memory = whole + others
+        raise error
     sizes = page_sizes(stored, kinds)
     largest = max(sizes)
     asked = f"{plan.name} on {stored.name} needs {in_bytes(whole)} of memory with its edges, "

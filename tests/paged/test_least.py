@@ -77,15 +77,22 @@ def test_edges_fit_into_the_least_memory_for_them(
         assert found.placement.startswith("edges in memory")
 
 
-def test_the_memory_named_for_common_neighbours_suffices(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "why", "reading"), [
+    ("jaccard", r"`common` .* cannot be streamed", SIMPLE),
+    ("louvain", r"`c\.total` may be of any vertex .* in the order of their pages", {"directed": False, **SIMPLE}),
+    ("walks", "a random number for an edge depends on .* no such counts", {}),
+])
+def test_the_memory_named_for_edges_in_memory_suffices(
+    name: str, why: str, reading: dict[str, Any], tmp_path: Path
+) -> None:
     """The run succeeds with the memory that the message names. The message is the same for budgets in which the edges
     could be streamed and for smaller budgets.
     """
-    path, program = tmp_path / "g.vg", load("jaccard")
-    Graph.read("kron:13", self_loops="drop", parallel="drop").save(path)
+    path, program = tmp_path / "g.vg", load(name)
+    Graph.read("kron:13", **reading).save(path)
     named = set()
-    for memory in ("64K", "1M", "3M"):
-        with pytest.raises(BindError, match=r"line \d+: `common` .* cannot be streamed; with memory=") as refused:
+    for memory in ("64K", "1M", "2M"):
+        with pytest.raises(BindError, match=rf"line \d+: {why}.* with memory=") as refused:
             program(Graph.open(path), memory=memory)
         named |= set(re.findall(r'memory="(\d+M)"', str(refused.value)))
     for memory in named:

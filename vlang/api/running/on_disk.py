@@ -70,13 +70,13 @@ def placed(
         BindError: the edges must be streamed, but the program or an option needs them in memory. The message says how
             much memory the edges take.
     """
-    line = whole_lists(program)
     try:
         found = placement_of(plan_for, graph, options, beside)
     except OutOfMemory as error:
-        if line is None or not error.in_memory:
+        refusal = _never_streams(program, plan_for, graph, error.in_memory) if error.in_memory else None
+        if refusal is None:
             raise
-        raise _of_lists(program, line, graph, error.in_memory) from None
+        raise refusal from None
     for name, given in (("page_size", options.page_size), ("blocking", options.blocking == "always")):
         if found is not None and found.streams and given:
             raise BindError(f"{name} cuts adjacency lists in memory, and the pages of {graph.name} are streamed as "
@@ -86,29 +86,29 @@ def placed(
                         f"on disk: leave it out, or give {memory_option(found.needed)}")
     if found is None or not found.streams:
         return found
-    assert graph.stored is not None
-    key = keys_read(program)
-    if key is not None:
-        raise BindError(f"{program.name}, line {key[0]}: `{key[1]}` may be of any vertex for every group of a row, and "
-                        f"streamed edges of {graph.stored.name} are visited in the order of their pages; with "
-                        f"{memory_option(found.needed)} or more they are read into memory")
-    counted = counts_edges(program.stages().program)
-    read = {name for stage in plan_for("numba").stages for name, _ in stage.columns}
-    if counted is not None and not read.isdisjoint((ORDINAL, PLACE)):
-        raise BindError(f"{program.name}, line {counted}: a random number for an edge depends on how many "
-                        f"parallel edges come before it, and the pages of {graph.stored.name} have no such counts: "
-                        f"with {memory_option(found.needed)} or more they are read into memory")
-    if line is None:
-        return found
-    raise _of_lists(program, line, graph, found.needed)
+    refusal = _never_streams(program, plan_for, graph, found.needed)
+    if refusal is not None:
+        raise refusal
+    return found
 
 
-def _of_lists(program: Program, line: int, graph: Graph, needed: int) -> BindError:
-    """The error about a program whose edges must be in memory.
+def _never_streams(program: Program, plan_for: Callable[[str], Plan], graph: Graph, needed: int) -> BindError | None:
+    """Return the error about a program whose edges must be in memory; None for all other programs.
 
     Args:
+        program, plan_for, graph: as for `placed`.
         needed: the number of bytes that a run needs if all edges are in memory.
     """
+    enough = f"with {memory_option(needed)} or more they are read into memory"
+    line, key, counted = whole_lists(program), keys_read(program), counts_edges(program.stages().program)
+    if key is not None:
+        return BindError(f"{program.name}, line {key[0]}: `{key[1]}` may be of any vertex for every group of a row, and "
+                         f"streamed edges of {graph.name} are visited in the order of their pages; {enough}")
+    read = {name for stage in plan_for("numba").stages for name, _ in stage.columns}
+    if counted is not None and not read.isdisjoint((ORDINAL, PLACE)):
+        return BindError(f"{program.name}, line {counted}: a random number for an edge depends on how many "
+                         f"parallel edges come before it, and the pages of {graph.name} have no such counts: {enough}")
+    if line is None:
+        return None
     return BindError(f"{program.name}, line {line}: `common` intersects the neighbours of two vertices, which may be "
-                     f"in any pages of {graph.name}, so its edges cannot be streamed; with "
-                     f"{memory_option(needed)} or more they are read into memory")
+                     f"in any pages of {graph.name}, so its edges cannot be streamed; {enough}")
