@@ -83,7 +83,7 @@ class Keeper:
     def __post_init__(self) -> None:
         self.position = Position([] if self.saved is None else [block for block, _ in self.saved.blocks])
         self._writer: Task[float] | None = None
-        self._collected = True
+        self._collected, self._whole = True, False  # whether the end of the writer was noted, and whether it succeeded
         self._buffer: NDArray[np.uint8] | None = None
         self._coming: Task[NDArray[np.uint8]] | None = None  # allocates the first buffer, and touches all of its pages
         self._abandoned = False
@@ -177,7 +177,7 @@ class Keeper:
         self._coming.begin()
 
     def _stop(self) -> None:
-        if self.folder is not None and self._await() and not self.problems:
+        if self.folder is not None and self._await():
             self.say(f"saved before {self._where()}; the same command goes on from there")
         if self.returns:
             raise Stopped
@@ -192,6 +192,7 @@ class Keeper:
         self._await()  # after this the writer has ended, unless the run is being interrupted
         if self._writer is not None and not self._writer.ended:
             return False
+        self._whole = False
         try:
             position = self.position.saved()
             about, arrays = packed(self.plan, self.machine, position, self.position.blocks, kept.outcome(),
@@ -244,7 +245,7 @@ class Keeper:
         if self._writer is None or not self._writer.ended:
             return False
         if self._collected:
-            return True
+            return self._whole
         self._collected = True
         try:
             seconds = self._writer.result()
@@ -253,16 +254,33 @@ class Keeper:
             self._due = time.monotonic() + max(INTERVAL, self.every or 0)
             return False
         self.written += 1
+        self._whole = True
         if self.every is None:
             self._due = max(self._due, time.monotonic() + _SHARE * (self._cost + seconds) - seconds)
         return True
 
+    @property
+    def _ending(self) -> bool:
+        """Whether an interrupt ends the run."""
+        return self.interrupts.asked > 0
+
+    @property
+    def _has_earlier(self) -> bool:
+        """Whether the folder has a checkpoint of this run."""
+        return self.written > 0 or self.saved is not None
+
     def _problem(self, why: str) -> None:
-        """Report that a checkpoint could not be written, but only the first time."""
-        if not self.problems:
-            assert self.folder is not None
-            self.problems.append(f"no checkpoint could be written to {self.folder.shown}: {why}; the run goes on")
-            self.say(self.problems[0])
+        """Note that a checkpoint could not be written."""
+        self._report(why)
+
+    def _report(self, why: str) -> None:
+        """Report that a checkpoint could not be written: the first time, and when an interrupt ends the run."""
+        assert self.folder is not None
+        if self._ending or not self.problems:
+            after = "the run goes on" if not self._ending else \
+                "the same command goes on from the checkpoint before" if self._has_earlier else "nothing is saved"
+            self.problems.append(f"no checkpoint could be written to {self.folder.shown}: {why}; {after}")
+            self.say(self.problems[-1])
 
     # --------------------------------------------------------------------------------------------------- ends
     def finish(self) -> None:

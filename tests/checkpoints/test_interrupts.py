@@ -4,6 +4,7 @@ the values that it has computed.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -19,9 +20,11 @@ import numpy as np
 import pytest
 
 from tests.checkpoints.cases import CASES, assert_same, graph_of, program_of
+from tests.checkpoints.test_points import written_at_once
 from tests.faults.test_process import ROOT, command
 from vlang import Result
 from vlang.runtime.engine.trace import Round
+from vlang.runtime.storage.state.state_folder import StateFolder
 from vlang.runtime.threads.interrupts import Interrupts
 
 
@@ -63,6 +66,33 @@ def test_a_run_is_saved_at_an_interrupt(case: str, number: int, tmp_path: Path) 
     assert said[1].startswith("goes on before " + said[0][len("saved before ") : said[0].index(";")])
     assert_same(case, result, want)
     assert program(graph, **given).resumed == ""
+
+
+@pytest.mark.parametrize(("full_from", "after_that"), [
+    (1, "nothing is saved"), (2, "the same command goes on from the checkpoint before"), (99, "")])
+def test_an_interrupt_on_a_full_disk(
+    full_from: int, after_that: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A message says whether the state before an interrupt is saved, also after a checkpoint that failed."""
+    said, calls, real = list[str](), [0], StateFolder.write
+
+    def write(self: StateFolder, image: Any, stop: Any = lambda: False) -> bool:
+        calls[0] += 1
+        if calls[0] >= full_from or (full_from == 99 and calls[0] == 1):
+            raise OSError(errno.ENOSPC, "")
+        return real(self, image, stop)
+
+    written_at_once(monkeypatch)
+    monkeypatch.setattr(StateFolder, "write", write)
+    monkeypatch.setattr("vlang.runtime.engine.keeper.INTERVAL", 0.0)
+    with pytest.raises(KeyboardInterrupt):
+        program_of("pull")(graph_of("pull"), checkpoint=tmp_path, every=0, notices=said.append,
+                           progress=after(9, signal.SIGINT), **CASES["pull"].given)
+    if after_that:
+        assert said[-1] == f"no checkpoint could be written to {tmp_path}: the disk is full; {after_that}"
+    else:
+        assert said[0].endswith("the disk is full; the run goes on")
+        assert said[-1].startswith("saved before ")
 
 
 def test_the_values_so_far() -> None:

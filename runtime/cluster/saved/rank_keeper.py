@@ -44,9 +44,19 @@ class RankKeeper(Keeper):
         if not isinstance(self.folder, RankFolder):
             raise InternalError("several ranks save a run in a folder of each rank")
         self._files = self.folder
-        self._common = self._files.number  # the newest generation that all ranks have written
+        self._common = self._began = self._files.number  # the newest generation that all ranks have written
         self._pending, self._why = False, ""  # whether an attempt is under way, and why this rank failed in the attempt
-        self._stamp = 0
+        self._stamp, self._asked = 0, False  # `_asked`: whether an interrupt of any rank ends the run
+
+    @property
+    def _ending(self) -> bool:
+        """Whether an interrupt of any rank ends the run."""
+        return self._asked
+
+    @property
+    def _has_earlier(self) -> bool:
+        """Whether all ranks have written a checkpoint of this run."""
+        return self._common > self._began or self.saved is not None
 
     def room(self, room: int | None) -> int:
         """Return 1, because the times of calls differ between ranks, and all ranks must run the same supersteps."""
@@ -73,6 +83,7 @@ class RankKeeper(Keeper):
         if not asked and (not due_now or busy or self._pending):
             return
         self._finish_attempt()
+        self._asked = asked > 0
         self._begin_attempt(kept, loop, stamp)
         if asked:
             self._stop()
@@ -93,9 +104,7 @@ class RankKeeper(Keeper):
             self._common += 1
             return
         self._due = time.monotonic() + max(INTERVAL, self.every or 0)
-        if not self.problems:
-            self.problems.append(f"no checkpoint could be written to {self._files.shown}: {why}; the run goes on")
-            self.say(self.problems[0])
+        self._report(why)
 
     def _finish_attempt(self) -> None:
         """If an attempt is in progress, wait until all ranks have ended the attempt, and conclude the attempt."""

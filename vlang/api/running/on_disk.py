@@ -102,8 +102,8 @@ def _never_streams(program: Program, plan_for: Callable[[str], Plan], graph: Gra
     enough = f"with {memory_option(needed)} or more they are read into memory"
     line, key, counted = whole_lists(program), keys_read(program), counts_edges(program.stages().program)
     if key is not None:
-        return BindError(f"{program.name}, line {key[0]}: `{key[1]}` may be of any vertex for every group of a row, and "
-                         f"streamed edges of {graph.name} are visited in the order of their pages; {enough}")
+        return BindError(f"{program.name}, line {key[0]}: `{key[1]}` may be of any vertex for every group of a row, "
+                         f"and streamed edges of {graph.name} are visited in the order of their pages; {enough}")
     read = {name for stage in plan_for("numba").stages for name, _ in stage.columns}
     if counted is not None and not read.isdisjoint((ORDINAL, PLACE)):
         return BindError(f"{program.name}, line {counted}: a random number for an edge depends on how many "
