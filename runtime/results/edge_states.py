@@ -81,13 +81,21 @@ class EdgeStates(Mapping[str, NDArray[Any]]):
 
     def to_npz(self, file: str | os.PathLike[str] | IO[bytes]) -> None:
         """Write a NumPy archive with the arrays of `table()`, as `Result.to_npz` does for vertices."""
-        write_arrays(file, {name: fixed_width(np.asarray(array)) for name, array in self._on_host().items()})
+        write_arrays(file, {name: fixed_width(array) for name, array in self._on_host().items()})
 
     def to_arrow(self) -> Any:
         """A pyarrow.Table with the columns of `table()`, in which integers `inf` and `-inf` are null."""
         from vlang.runtime.results.frames import arrow_table  # start-up
 
         return arrow_table({}, self._columns(0, len(self._others)))
+
+    def arrow_parts(self) -> Iterator[Any]:
+        """Yield `to_arrow()` in parts."""
+        from vlang.runtime.results.frames import PART, arrow_table  # start-up
+
+        texts = ("source", "target") if self._ids.text else ()
+        for start in range(0, max(1, len(self._others)), PART):
+            yield arrow_table({}, self._columns(start, min(start + PART, len(self._others))), texts)
 
     def to_pandas(self) -> Any:
         """A pandas.DataFrame with the columns of `table()`, in which integers `inf` and `-inf` are missing values."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from vlang.runtime.results.listing import Column
 
 if TYPE_CHECKING:
+    from vlang.runtime.graph.edges.edge_list import VertexIds
     from vlang.runtime.results.pictures.picture import Picture
     from vlang.runtime.results.result import Result
 
@@ -21,6 +22,9 @@ class Exported(ABC):
 
     _globals: dict[str, Any]
     """The globals in the format of the engine."""
+
+    _ids: VertexIds
+    """The user's vertex ids."""
 
     @abstractmethod
     def summary_dict(self) -> dict[str, Any]:
@@ -85,6 +89,18 @@ class Exported(ABC):
         from vlang.runtime.results.frames import arrow_table  # start-up
 
         return arrow_table(self.summary_dict(), self._columns(0, self._rows))
+
+    def arrow_parts(self) -> Iterator[Any]:
+        """Yield `to_arrow()` in parts, so that the ids of a result that is larger than memory are not all made at once.
+        """
+        from vlang.runtime.results.frames import PART, arrow_table  # start-up
+
+        result, summary = cast("Result", self), self.summary_dict()
+        texts = {name for name, type_ in result.types.items() if type_ == "category"}
+        if self._ids.text:
+            texts |= {"vertex", *(name for name, type_ in result.types.items() if type_ == "vertex")}
+        for start in range(0, max(1, self._rows), PART):
+            yield arrow_table(summary, self._columns(start, min(start + PART, self._rows)), texts)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Export `to_arrow()` to libraries that import Arrow: polars.DataFrame(result), duckdb.sql("from result").

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from vlang.errors import GraphError
@@ -20,16 +21,22 @@ __all__ = ["FORMATS", "check_output", "save"]
 Writer = Callable[[Any, Any], None]
 
 
-def _parquet(result: Exported, file: Any) -> None:
+def _parquet(result: Exported | EdgeStates, file: Any) -> None:
     import pyarrow.parquet as parquet  # optional
 
-    parquet.write_table(result.to_arrow(), file)
+    parts = result.arrow_parts()
+    first = next(parts)
+    with parquet.ParquetWriter(file, first.schema) as out:
+        for part in chain([first], parts):
+            out.write_table(part)
 
 
-def _arrow(result: Exported, file: Any) -> None:
-    pa, table = pyarrow("an Arrow file"), result.to_arrow()
-    with pa.ipc.new_file(file, table.schema) as out:
-        out.write_table(table)
+def _arrow(result: Exported | EdgeStates, file: Any) -> None:
+    pa, parts = pyarrow("an Arrow file"), result.arrow_parts()
+    first = next(parts)
+    with pa.ipc.new_file(file, first.schema) as out:
+        for part in chain([first], parts):
+            out.write_table(part)
 
 
 _WRITERS: dict[str, Writer] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,29 +13,33 @@ from vlang.errors import VlangError
 from vlang.runtime.graph.arrow.library import pyarrow
 from vlang.runtime.results.listing import Column
 
-__all__ = ["arrow_table", "pandas_frame", "polars_frame"]
+__all__ = ["PART", "arrow_table", "pandas_frame", "polars_frame"]
+
+PART = 1 << 16
+"""The rows of a part of a file, that is of a row group (Parquet) or a record batch (Arrow)."""
 
 
-def arrow_table(summary: Mapping[str, Any], columns: Iterable[Column]) -> Any:
+def arrow_table(summary: Mapping[str, Any], columns: Iterable[Column], texts: Collection[str] = ()) -> Any:
     """Build a pyarrow.Table.
 
     Args:
         summary: entries of its metadata.
         columns: all columns, ids first.
+        texts: the names of columns that have texts, also if these rows have none.
     """
     pa = pyarrow("a table of a result")
-    arrays = {column.name: _arrow(pa, column) for column in columns}
+    arrays = {column.name: _arrow(pa, column, column.name in texts) for column in columns}
     kept = {name: value for name, value in summary.items() if name != "history"}
     schema = pa.schema([pa.field(name, array.type) for name, array in arrays.items()],
                        metadata={"vlang": json.dumps(kept)})
     return pa.Table.from_arrays(list(arrays.values()), schema=schema)
 
 
-def _arrow(pa: Any, column: Column) -> Any:
-    """Convert a column to a pyarrow array."""
+def _arrow(pa: Any, column: Column, texts: bool) -> Any:
+    """Convert a column, which has texts if `texts` is true, to a pyarrow array."""
     values, missing = column.values, _nulls(column)
     if values.dtype == object:
-        texts = any(isinstance(value, str) for value in values[:1000].tolist()) or not len(values)
+        texts = texts or any(isinstance(value, str) for value in values[:1000].tolist()) or not len(values)
         texts = texts or any(isinstance(value, str) for value in values.tolist())
         return pa.array(values.reshape(-1), pa.large_string() if texts else pa.uint64(),
                         mask=None if missing is None else missing.reshape(-1))

@@ -303,11 +303,11 @@ class Result(Exported):
         Columns of strings have a fixed width, and `none` is "". If `file` is a path, it is written atomically. Raises
         DiskError.
         """
-        columns = {"vertex": self.ids, **{name: self._on_host(name) for name in self._raw}}
+        columns = {"vertex": self._ids.plain, **{name: self._on_host(name) for name in self._raw}}
         if self._listed is not None:
-            columns = {name: column[self._listed] for name, column in columns.items()}
+            columns = {name: np.asarray(column)[self._listed] for name, column in columns.items()}
         arrays = {**columns, **self.globals}
-        plain = {name: fixed_width(np.asarray(a)) for name, a in arrays.items()}
+        plain = {name: fixed_width(a) for name, a in arrays.items()}
         write_arrays(file, plain)
 
     def summary_dict(self) -> dict[str, Any]:

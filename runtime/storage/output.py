@@ -227,13 +227,15 @@ def _reason(error: OSError, target: Path, temporary: bool = False) -> str:
 
 
 # ------------------------------------------------------------------ values as text
+_FLOATS = 512  # floats that are formatted at a time, as NumPy takes 128 bytes for each of them
 
 
 def _texts(values: NDArray[Any]) -> list[str]:
     if values.dtype == np.bool_:
         return cast("list[str]", np.array(["false", "true"], dtype=object)[values.astype(np.int8)].tolist())
-    if values.dtype.kind == "f":
-        return cast("list[str]", values.astype("U").tolist())  # the shortest text that reads back as this value
+    if values.dtype.kind == "f":  # the shortest text that reads back as this value, in an array of 32 characters each
+        parts = (values[at : at + _FLOATS] for at in range(0, len(values), _FLOATS))
+        return [text for part in parts for text in part.astype("U").tolist()]
     if values.dtype.kind == "M":
         return cast("list[str]", np.datetime_as_string(values).tolist())
     return list(map(str, values.tolist()))
@@ -286,19 +288,26 @@ def json_value(value: Any, type_: str) -> Any:
     return plain
 
 
-def fixed_width(array: NDArray[Any]) -> NDArray[Any]:
-    """The array in a form that needs no pickling: strings are stored with a fixed width, and None becomes ""."""
+def fixed_width(values: Any) -> NDArray[Any] | range:
+    """An array or a number in a form that needs no pickling: strings have a fixed width, and None becomes "".
+
+    A range stays a range.
+    """
+    if isinstance(values, range):
+        return values
+    array: NDArray[Any] = np.asarray(values)
     if array.dtype != object:
         return array
     return np.array(["" if v is None else str(v) for v in array.reshape(-1).tolist()]).reshape(array.shape)
 
 
 def write_arrays(
-    file: IO[bytes] | str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]], sealed: str = ""
+    file: IO[bytes] | str | os.PathLike[str], arrays: Mapping[str, NDArray[Any] | range], sealed: str = ""
 ) -> None:
     """Write a NumPy archive (.npz) of plain arrays. Any name is allowed, while `np.savez` reserves the name `file`.
 
-    An output that is a path is written atomically. Raises DiskError if the file cannot be written.
+    A range is written as an array of int64. An output that is a path is written atomically. Raises DiskError if the
+    file cannot be written.
 
     Args:
         sealed: the name of one more array at the end, u32[len(arrays)], with the checksum (CRC-32) of each member of
@@ -317,8 +326,15 @@ def write_arrays(
             _write_member(archive, sealed, np.array([info.CRC for info in archive.infolist()], dtype=np.uint32))
 
 
-def _write_member(archive: ZipFile, name: str, array: NDArray[Any]) -> None:
+def _write_member(archive: ZipFile, name: str, array: NDArray[Any] | range) -> None:
     with archive.open(f"{name}.npy", "w", force_zip64=True) as out:
+        if isinstance(array, range):  # block by block, as the array may not fit into memory
+            np.lib.format.write_array_header_1_0(
+                out, {"descr": "<i8", "fortran_order": False, "shape": (len(array),)})
+            for at in range(0, len(array), BLOCK):
+                part = array[at : at + BLOCK]
+                out.write(np.arange(part.start, part.stop, dtype=np.int64).tobytes())
+            return
         np.lib.format.write_array(out, array, allow_pickle=False)
 
 

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.sample import sampled
@@ -13,6 +14,7 @@ from vlang import Graph, load
 from vlang.errors import BindError, OutOfMemory
 from vlang.options import Options, parse_size
 from vlang.runtime.cpu.placement import place
+from vlang.runtime.graph.paged.in_memory import save
 from vlang.runtime.storage.ledger import budget
 
 SIMPLE = {"self_loops": "drop", "parallel": "drop"}
@@ -97,3 +99,27 @@ def test_the_memory_named_for_edges_in_memory_suffices(
         named |= set(re.findall(r'memory="(\d+M)"', str(refused.value)))
     for memory in named:
         program(Graph.open(path), memory=memory)
+
+
+@pytest.mark.parametrize("ending", sampled(["csv", "json", "npz", "parquet", "arrow"], ["csv", "npz", "parquet"]))
+def test_results_of_the_least_memory_are_written(ending: str, tmp_path: Path) -> None:
+    """Files are written in parts: the ids of all vertices would take more memory than the run."""
+    path, program = tmp_path / "g.vg", load("pagerank")
+    save(Graph.read("uniform:20,1"), path, page_bytes=1 << 19)
+    with pytest.raises(OutOfMemory) as refused:
+        program(Graph.open(path), memory="64K", max_rounds=2)
+    named = re.search(r'give memory="(\d+M)"', str(refused.value))
+    assert named is not None
+    with budget(parse_size(named[1])):
+        result = program(Graph.open(path), memory=named[1], max_rounds=2)
+        result.save(tmp_path / f"r.{ending}")
+    assert "move with the pages" in result.placement
+    if ending == "npz":
+        stored = np.load(tmp_path / "r.npz")
+        assert (stored["vertex"].dtype, stored["rank"].dtype) == (np.int64, np.float32)
+        assert np.array_equal(stored["vertex"], np.arange(1 << 20))
+        assert np.array_equal(stored["rank"], result["rank"])
+    if ending == "parquet":
+        pq = pytest.importorskip("pyarrow.parquet")
+        found = pq.read_table(tmp_path / "r.parquet")
+        assert found.equals(result.to_arrow(), check_metadata=True)

@@ -58,6 +58,12 @@ class VertexIds:
         return self._values
 
     @property
+    def plain(self) -> NDArray[Any] | range:
+        """The ids as a range, without an array, if they are consecutive and fit int64; otherwise `values`."""
+        last = self.base + self.count
+        return range(self.base, last) if self.consecutive and last <= 2**63 else self.values
+
+    @property
     def text(self) -> bool:
         """Whether the ids are strings."""
         return self._values is not None and self._values.dtype.kind == "O"
