@@ -10,7 +10,7 @@ from vlang import Graph
 from vlang.runtime.graph.topology.pages import Pages
 from vlang.runtime.plan.plan import SEGMENT
 
-SPECS = ("path:0", "path:1", "karate", "star:5000", "kron:10", "rmat:12,40", "uniform:9", "rmat:6,0")
+SPECS = ("path:0", "path:1", "karate", "star:40000", "kron:10", "rmat:12,40", "uniform:9", "rmat:6,0")
 
 
 def greedy(offsets: NDArray[np.int64], ends: NDArray[np.int64], edges: int) -> list[int]:

@@ -1,11 +1,13 @@
-"""For random programs the IR is well typed, and every loop has facts and a text."""
+"""The IR of programs is well typed. For random programs, every loop has facts and a text, too."""
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 
 from tests.ir.helpers import ir
 from tests.reference.generators.programs import Generated, programs
+from vlang import stdlib
 from vlang.ir.facts import analyse
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.visible import expressions, loops_of, statements
@@ -61,22 +63,31 @@ def well_typed(expr: f.Expr) -> bool:
     return definite(expr.type)
 
 
+def assert_well_typed(program: f.Program, text: str) -> None:
+    types = {field.name: field.type for field in program.fields}
+    for statement in statements(program.body):
+        for expr in expressions(statement):
+            for part in f.walk(expr):
+                assert definite(part.type), text
+                assert well_typed(part), f"{part}\n{text}"
+        if isinstance(statement, f.Apply):
+            wanted = [types[name] for name in statement.fields]
+            found = statement.value.type
+            assert (list(found.items) if isinstance(found, Tuple) else [found]) == wanted, text
+
+
+@pytest.mark.parametrize("name", ["weighted_cdlp", "kcore", "bfs_tree", "scc"])
+def test_programs_of_the_library(name: str) -> None:
+    """Parts of sums of groups, reductions of whole neighbourhoods, tuples, and sets."""
+    text = stdlib.path(name).read_text(encoding="utf-8")
+    assert_well_typed(ir(text), text)
+
+
 @settings(max_examples=60, deadline=None)
 @given(programs())
 def test_random_programs(drawn: Generated) -> None:
     program = ir(drawn.text)
-    everything = list(statements(program.body))
-    for statement in everything:
-        for expr in expressions(statement):
-            for part in f.walk(expr):
-                assert definite(part.type), drawn.text
-                assert well_typed(part), f"{part}\n{drawn.text}"
-    types = {field.name: field.type for field in program.fields}
-    for statement in everything:
-        if isinstance(statement, f.Apply):
-            wanted = [types[name] for name in statement.fields]
-            found = statement.value.type
-            assert (list(found.items) if isinstance(found, Tuple) else [found]) == wanted, drawn.text
+    assert_well_typed(program, drawn.text)
     facts = analyse(program)
     assert set(facts.loops) == set(loops_of(program))
     widest = max(map(len, program_text(program).splitlines()))
