@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import tracemalloc
 from collections.abc import Callable
@@ -285,6 +286,9 @@ def test_stripes(tmp_path: Path) -> None:
     first.write_bytes(saved[:50])
     refused(GraphError, f"{first}: cut off: it ends inside of its header")
     first.write_bytes(b"# a text\n1 2\n")
+    refused(GraphError, f"{first}: not a stripe of a page file")
+    first.unlink()
+    os.mkfifo(first)
     refused(GraphError, f"{first}: not a stripe of a page file")
     first.unlink()
     refused(DiskError, f"its stripe 1 of 2 is missing: {first}")

@@ -52,6 +52,11 @@ _FAULTS = ("", "its offsets do not begin at 0", "its offsets fall", "its offsets
            "a vertex number is too large", "its sum is wrong")  # fmt: skip
 
 
+def _at_once(path: str, flags: int) -> int:
+    """Open a file without waiting for the writer of a named pipe."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
 class PageFile:
     """A page file whose header and directories were read and checked; its pages are read on demand.
 
@@ -95,7 +100,7 @@ class PageFile:
             DiskError: the file cannot be read.
         """
         path = Path(path)
-        with reading(path), FileIO(path) as file:
+        with reading(path), FileIO(path, opener=_at_once) as file:
             data, size = file.read(HEADER_BYTES) or b"", os.fstat(file.fileno()).st_size
             header = Header.from_bytes(data, size)
             place = header.sections.get(Section.DESCRIPTION)
@@ -320,7 +325,7 @@ class PageFile:
             if path is None:
                 raise DiskError(f"{self.path}: its stripe {number + 1} of {count} is missing: {places[0]}, nor is it "
                                 f"in {self.path.parent}")  # fmt: skip
-            with reading(path), FileIO(path) as file:
+            with reading(path), FileIO(path, opener=_at_once) as file:
                 size = os.fstat(file.fileno()).st_size
                 stripe_from_bytes(file.read(HEADER_BYTES) or b"", size, self.fingerprint, number, count)
                 if size != self._ends[number]:
