@@ -342,3 +342,13 @@ def test_every_row_is_in_its_bucket(n: int) -> None:
     assert np.array_equal(found, np.searchsorted(rows.bounds, vertices, side="right") - 1)
     assert np.array_equal(np.diff(rows.starts), np.add.reduceat(degrees.astype(np.int64), rows.bounds[:-1]))
     assert rows.starts[-1] == degrees.sum(dtype=np.int64)
+
+
+def test_a_table_of_texts_in_the_smallest_budget(tmp_path: Path) -> None:
+    """The rows of a table are converted in steps that fit the budget, and the file does not depend on the steps."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    ends = np.char.add("n", np.random.default_rng(1).integers(0, 30_000, (2, 200_000)).astype("U"))
+    pq.write_table(pa.table({"source": ends[0], "target": ends[1]}), tmp_path / "x.parquet")
+    for memory in (8 << 20, 1 << 30):
+        convert(str(tmp_path / "x.parquet"), tmp_path / f"{memory}.vg", memory=memory, threads=2)
+    assert (tmp_path / f"{8 << 20}.vg").read_bytes() == (tmp_path / f"{1 << 30}.vg").read_bytes()

@@ -12,7 +12,7 @@ from typing import Any
 from vlang.errors import DiskError, GraphError
 from vlang.records import dataclass
 from vlang.runtime.graph.arrow.library import pyarrow
-from vlang.runtime.graph.arrow.tables import check_names
+from vlang.runtime.graph.arrow.tables import check_names, rows_at_once
 from vlang.runtime.storage.inputs.spool import folder_notes, parts_of
 from vlang.runtime.storage.ledger import ledger
 from vlang.runtime.storage.room import hold
@@ -21,7 +21,6 @@ __all__ = ["FileTable", "table_files"]
 
 PARQUET, FILE, STREAM, OLD = "Parquet", "Arrow file", "Arrow stream", "Feather 1"
 _MAGIC = ((b"PAR1", PARQUET), (b"ARROW1\0\0", FILE), (b"\xff\xff\xff\xff", STREAM), (b"FEA1", OLD))
-_ROWS = 1 << 18  # maximum rows of a batch of Parquet
 
 
 def table_files(path: str | os.PathLike[str]) -> tuple[Path, ...] | None:
@@ -202,7 +201,7 @@ def _of_parquet(file: Any, columns: Sequence[str], path: Path, groups: Sequence[
         about = file.metadata.row_group(group)
         size = sum(about.column(places[name]).total_uncompressed_size for name in columns if name in places)
         held = _hold(size, f"{path}: a row group of {about.num_rows:,} rows")
-        for batch in file.iter_batches(_ROWS, row_groups=[group], columns=list(columns)):
+        for batch in file.iter_batches(rows_at_once(), row_groups=[group], columns=list(columns)):
             yield batch.select(list(columns))
         del held
 

@@ -7,8 +7,18 @@ from typing import Any, Protocol
 
 from vlang.errors import GraphError
 from vlang.runtime.graph.arrow.library import pyarrow
+from vlang.runtime.storage.ledger import ledger
 
-__all__ = ["ArrowTable", "Frame", "check_names"]
+__all__ = ["ArrowTable", "Frame", "check_names", "rows_at_once"]
+
+_ROWS = 1 << 18  # rows that are converted at a time; the converted copies stay in cache
+_LEAST_ROWS = 1 << 12  # with a small memory budget
+_ROW = 1 << 8  # bytes of a budget for each row of a batch, of which texts and their copies take about a hundred
+
+
+def rows_at_once() -> int:
+    """The number of rows of a table that are read and converted at a time: fewer if the memory budget is small."""
+    return _ROWS if ledger.left is None else min(_ROWS, max(_LEAST_ROWS, ledger.left // _ROW))
 
 
 class ArrowTable(Protocol):

@@ -14,7 +14,7 @@ from vlang.errors import GraphError
 from vlang.records import dataclass
 from vlang.runtime.graph.arrow import cells
 from vlang.runtime.graph.arrow.named import NamedColumn, named_type
-from vlang.runtime.graph.arrow.tables import ArrowTable
+from vlang.runtime.graph.arrow.tables import ArrowTable, rows_at_once
 from vlang.runtime.graph.edges.building.numbering import BadText, Ids, MixedSigns, RawEnds
 from vlang.runtime.graph.edges.building.space import IN_MEMORY, Space
 from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut
@@ -30,7 +30,6 @@ from vlang.runtime.graph.read.vertices import parse_vertices, within
 
 __all__ = ["TableEdges", "fields_of", "named_fields", "read_table", "scan_table"]
 
-_STEP = 1 << 18  # rows that are converted at a time; the converted copies stay in cache
 _NO_TEXT: NDArray[np.uint8] = np.zeros(0, np.uint8)
 
 Array = NDArray[Any]
@@ -223,10 +222,11 @@ class _Scanner:
         titles = list(dict.fromkeys([*self._ends, *(field.title for field in self._fields)]))
         if self._table.rows:
             self._store.reserve(self._table.rows)
+        step = rows_at_once()
         for batch in _ahead(self._table.batches(titles), self._workers):
-            for first in range(0, batch.num_rows, _STEP):
+            for first in range(0, batch.num_rows, step):
                 self._take({title: batch.column(i) for i, title in enumerate(titles)}, first,
-                           min(_STEP, batch.num_rows - first))
+                           min(step, batch.num_rows - first))
             if self._table.rows:
                 self._space.progress(min(1.0, self._row / self._table.rows))
         return self._finish()
