@@ -43,9 +43,15 @@ def _arrow(pa: Any, column: Column, texts: bool) -> Any:
         texts = texts or any(isinstance(value, str) for value in values.tolist())
         return pa.array(values.reshape(-1), pa.large_string() if texts else pa.uint64(),
                         mask=None if missing is None else missing.reshape(-1))
-    flat = np.ascontiguousarray(values).reshape(-1)
-    array = pa.array(flat, mask=None if missing is None else np.ascontiguousarray(missing).reshape(-1))
+    flat, lost = np.ascontiguousarray(values).reshape(-1), None if missing is None else missing.reshape(-1)
+    array = _numbers(pa, flat, lost) if flat.dtype.kind in "iuf" else pa.array(flat, mask=lost)
     return array if values.ndim == 1 else pa.FixedSizeListArray.from_arrays(array, values.shape[1])
+
+
+def _numbers(pa: Any, values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Any:
+    """Convert numbers. `pyarrow.array` would do the same, and import pandas, which takes 30 MB and 0.3 s."""
+    known = None if missing is None else pa.py_buffer(np.packbits(~missing, bitorder="little"))
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [known, pa.py_buffer(values)])
 
 
 def _nulls(column: Column) -> NDArray[np.bool_] | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -171,3 +173,10 @@ def test_names_of_outputs(capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     assert not list(tmp_path.iterdir())
     with pytest.raises(GraphError, match="a table of a result needs pyarrow"):
         vlang.load("bfs")(vlang.Graph.read("karate"), source=1).to_arrow()
+
+
+def test_files_of_arrow_load_no_pandas(tmp_path: Path) -> None:
+    """pandas takes 30 MB, which no memory budget counts."""
+    code = ("import sys, vlang\nresult = vlang.load('bfs')(vlang.Graph.read('karate'), source=1)\n"
+            f"result.save({os.fspath(tmp_path / 'r.parquet')!r})\nsys.exit('pandas' in sys.modules)")
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
