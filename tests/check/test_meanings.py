@@ -144,6 +144,37 @@ def test_operands_of_semirings_and_methods_keep_together() -> None:
     assert values(text.format("apply y = x.mul(x + 1)"))["y"].tolist() == [6] * N
 
 
+@pytest.mark.parametrize("said", ["mean(u.y for u -> self) or 4", "coalesce(mean(u.y for u -> self), 4)",
+                                  "mean(u.y for u -> self) else 4", "mean(u.y for u -> self, 4)",
+                                  "mean(u.y for u -> self, or 4)", "mean(u.y for u -> self) ?? 4"])
+def test_a_value_for_no_edges_is_a_default(said: str) -> None:
+    out = np.bincount([u for u, _ in EDGES], minlength=N)
+    want = [np.mean([out[u] for u, w in EDGES if w == v] or 4) for v in range(N)]
+    text = "program p\nvertex y: float = outdegree\nvertex x: float = 0\ngather b = {}\napply x = b\n"
+    np.testing.assert_allclose(values(text.format(said))["x"], want)
+
+
+@pytest.mark.parametrize(("said", "value"), [
+    ("2 * (mean(u.y for u -> self) or 4) + 1", 9), ("2 * coalesce(sum(u.y for u -> self), 4)", 8),
+    ("sum(u.y for u -> self) or 4", 4),
+])
+def test_a_value_for_no_edges_keeps_what_is_computed_with_it(said: str, value: float) -> None:
+    text = f"program p\nvertex y: float = 1\nvertex x: float = 0\ngather b = {said}\napply x = b\n"
+    assert values(text)["x"][8] == value
+
+
+@pytest.mark.parametrize("said", ["normalize x", "x.normalise()", "x = normalize(x)"])
+def test_a_normalised_field_has_length_one(said: str) -> None:
+    a, x = np.zeros((N, N)), np.ones(N)
+    a[tuple(zip(*EDGES, strict=True))] = 1
+    for _ in range(3):
+        x = a.T @ x
+        x = x / np.sqrt((x * x).sum())
+    text = "program p\nvertex x: float = 1\nrepeat 3 times:\n    gather s = sum(u.x for u -> self)\n    {}\n"
+    np.testing.assert_allclose(values(text.format(f"apply x = s\n    {said}"))["x"], x)
+    np.testing.assert_allclose(values(text.format("apply x = normalize(s)"))["x"], x)
+
+
 @pytest.mark.parametrize("said", ["x @ W", "(x + x) @ W"])
 def test_no_proposal_takes_a_matrix_for_its_transpose(said: str) -> None:
     text = f"program p(W: float[2, 2])\nvertex x: float[2]\nvertex y: float[2] = 0\napply y = {said}\n"

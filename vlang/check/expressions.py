@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from vlang.check import names
+from vlang.check.advice.defaults import chosen_by_or
 from vlang.check.advice.proposals import as_condition, as_type, replaced_operator
 from vlang.check.advice.vertex_numbers import vertex_operand
 from vlang.check.calls import call
@@ -248,12 +249,12 @@ class Expressions:
     def _not_bool(self, node: t.Expr, type_: Type, op: str) -> None:
         text = rewrite.short(self.run.text(node))
         self.run.report(Code.WRONG_TYPE, f"`{text}` is {a(type_)}; `{op}` needs a condition", node.span,
-                        f"this is {a(type_)}",
-                        write=as_condition(self.run, node, type_) or ())
+                        f"this is {a(type_)}", write=as_condition(self.run, node, type_) or ())
 
     def _logical(self, node: t.Logical, at: Sight) -> Value:
-        left, right = self.value(node.left, at), self.value(node.right, at)
-        good = True
+        if chosen_by_or(self.run, node, self.value, at):
+            return Value(None)
+        left, right, good = self.value(node.left, at), self.value(node.right, at), True
         for part, value in ((node.left, left), (node.right, right)):
             if value.type is not None and value.type != BOOL:
                 self._not_bool(part, value.type, node.op)

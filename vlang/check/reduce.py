@@ -249,6 +249,8 @@ def _with_index(run: Run, node: t.Reduce) -> t.Span:
 
 
 def _valueless(x: Expressions, node: t.Reduce, body: Type | None, edges: bool) -> None:
+    if node.keys:  # the report on keys says more
+        return
     text = rewrite.one_line(x.run.text(node))
     near = over_edges(node.domain)
     label = "a vertex may have no edges here" if near else "there may be no such vertex"

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from vlang.check.advice.computed import computed_gather, declared_above
+from vlang.check.advice.defaults import with_own_default
 from vlang.check.applies import apply
 from vlang.check.declarations import Declarations
 from vlang.check.expressions import Expressions
@@ -204,6 +205,12 @@ class Statements:
     def _computing(self, item: t.Gather, at: Sight, edges: list[t.Reduce]) -> None:
         """Report a `gather` that computes with reductions over edges (V115)."""
         run, names = self.run, list[str]()
+        meant = with_own_default(run, item.value)
+        if meant is not None:
+            run.report(Code.BAD_GATHER, "the value of a `gather` is one reduction and nothing else", item.value.span,
+                       f"more than `{edges[0].name}(...)`", help="a reduction has its own value for no edges:",
+                       write=meant[1], replaces=item.value.span)
+            return
         for one in edges:
             word = word_for(one.name)
             wishes = (run.fresh(wish) for wish in (word, f"{word}_{len(names) + 1}"))

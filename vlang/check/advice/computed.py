@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from vlang.check.advice.defaults import with_own_default
 from vlang.check.tables.checking import Run
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
@@ -30,13 +31,15 @@ def computed_gather(run: Run, item: t.Gather, reduces: Sequence[t.Reduce], names
         names: a new name for each of them.
     """
     text = run.file.text
-    value = rewrite.edited(text, item.value.span, [(one.span, name) for one, name in zip(reduces, names, strict=True)])
+    meant = {new[0]: (node.span, new[1]) for node in rewrite.inside(item.value)
+             if (new := with_own_default(run, node)) is not None}
+    parts = [meant.get(one, (one.span, rewrite.one_line(run.text(one)))) for one in reduces]
+    value = rewrite.edited(text, item.value.span, [(span, name) for (span, _), name in zip(parts, names, strict=True)])
     inner = {part for one in reduces for part in rewrite.inside(one)}
     outer = [part for part in rewrite.inside(item.value) if part not in inner]
     read = {part.name for part in outer if isinstance(part, (t.Name, t.Member))}
     plain = isinstance(item.value, (t.Name, t.Call))
-    gathers = tuple(f"gather {name} = {rewrite.one_line(run.text(one))}"
-                    for one, name in zip(reduces, names, strict=True))
+    gathers = tuple(f"gather {name} = {alone}" for (_, alone), name in zip(parts, names, strict=True))
     return _moved(run, item, gathers, value if plain else f"({value})", value, read)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from vlang.check.advice.defaults import COALESCE, with_own_default
 from vlang.check.advice.proposals import before_name, operand
 from vlang.check.tables.checking import Run
 from vlang.check.tables.scope import Sight
@@ -26,9 +27,12 @@ def _texts(run: Run, node: t.Call) -> list[str]:
 
 def _filled(run: Run, node: t.Call, at: Sight) -> Advice | None:
     """Return the advice on `coalesce(x, 0)`."""
-    if node.name.lower() not in ("coalesce", "ifnull", "nvl", "fillna", "isnull") or len(node.args) != 2:
+    if node.name.lower() not in COALESCE or len(node.args) != 2:
         return None
     x, other = _texts(run, node)
+    new = with_own_default(run, node)
+    if new is not None:
+        return f"there is no function `{node.name}`", "a reduction has its own value for no edges:", new[1], node
     return (f"there is no function `{node.name}`", "a missing float is NaN, and a reduction of no edges has its "
             "`default`:", f"({other} if isnan({x}) else {x})", node)
 
@@ -132,13 +136,41 @@ def _norm(run: Run, node: t.Call, at: Sight) -> Advice | None:
     size = run.fresh(f"{field}_norm")
     edited = rewrite.edited(run.file.text, at.item.span, [(node.span, size)])
     edited = edited if edited.startswith("apply") else f"apply {edited}"
-    write = (f"let {size} = {value}", edited) if at.place == "apply" else ()
+    write = (f"let {size} = {value}", edited) if at.place == "apply" and _own_line(run, at.item) else ()
     return title, "one value for the whole graph needs a name:", write, at.item if write else node
+
+
+def _normalized(run: Run, node: t.Call, at: Sight) -> Advice | None:
+    """Return the advice on `normalize(x)`: a field, or the vector of a vertex, gets the length 1."""
+    if node.name not in ("normalize", "normalise", "normalized", "normalised") or len(node.args) != 1:
+        return None
+    title, v, arg = f"there is no function `{node.name}`", run.variable(at.scope, "v"), node.args[0]
+    symbol = at.scope.find(arg.name) if isinstance(arg, t.Name) else None
+    if symbol is None or at.place != "apply" or not isinstance(at.item, t.Apply):
+        return title, "an own vector is `x / sqrt(dot(x, x))`; a field is divided by a `let` over vertices", "", node
+    name = symbol.name
+    if isinstance(symbol.type, Vector):
+        return title, "a vector is divided by its length:", f"({name} / sqrt(max(dot({name}, {name}), 1e-30)))", node
+    field = name if symbol.kind == "field" else rewrite.one_line(run.text(at.item.target))
+    alone = at.item.value is node and at.item.op == "=" and len(at.item.target.names) == 1
+    if not _own_line(run, at.item) or (symbol.kind != "field" and not alone):
+        return title, "a field is divided by a `let` over all vertices", "", node
+    size = run.fresh(f"{field}_norm")
+    first = () if symbol.kind == "field" else (f"apply {field} = {name}",)
+    last = rewrite.edited(run.file.text, at.item.span, [(node.span, f"({field} / {size} if {size} > 0 else 0)")])
+    return (title, f"by the length of the field over all vertices, or by `sum(v.{field} for v in vertices)`:",
+            (*first, f"let {size} = sqrt(sum({v}.{field} ** 2 for {v} in vertices))",
+             last if last.startswith("apply") else f"apply {last}"), at.item)
+
+
+def _own_line(run: Run, item: t.Node) -> bool:
+    """Whether a statement begins its line, so that a line may be written above it."""
+    return not run.file.text[: item.span.start].rpartition("\n")[2].strip()
 
 
 MORE_RULES: tuple[Callable[[Run, t.Call, Sight], Advice | None], ...] = (
     _filled, _joined, _strength, _softmax, _digits, _value_of_edge,
-    _converged, _least, _norm)
+    _converged, _least, _norm, _normalized)
 
 
 def message_of_other_language(run: Run, value: t.Expr) -> str:

@@ -9,7 +9,20 @@ __all__ = ["MORE", "MORE_WITH_MARKS"]
 _ARROW = r"(NAME (?:->|--) self|self (?:->|--) NAME)"
 _GATHER = "as in `gather most = max(u.degree for u -> self)`"
 
+_REDUCTION = r"((?:gather|let|global|apply|vertex) NAME(?:: ?\w+)? = (?:mean|max|min|sum|mode|median)" \
+    r"\((?:[^()]|\([^()]*\))* for (?:[^()]|\([^()]*\))*)"
+
 MORE = (
+    # a value for no contributions
+    row(_REDUCTION + r"\),? ?(?P<at>else|otherwise|default) ?=? ?([^()=]+)",
+        "the value of a reduction for no contributions is its `default`", "inside the brackets:",
+        r"\1, default = \3)"),
+    row(_REDUCTION + r"(?<![, ]),? (?P<at>else|or|otherwise) ([^(),]+)\)",
+        "the value of a reduction for no contributions is its `default`", "after a comma:", r"\1, default = \3)"),
+    *(row(pattern, "only `apply` writes a field", "a field is assigned:", rf"apply \{x} = normalize(\{x})")
+      for pattern, x in ((r"(?:apply )?(?P<at>normali[sz]e)(?: |\()(NAME)\)?", 2),
+                         (r"(?:apply )?(NAME)\.(?P<at>normali[sz]e)\(\)", 1),
+                         (r"(?:apply )?(NAME) = \1\.(?P<at>normali[sz]e)\(\)", 1))),
     row(r"edge (?P<at>var|mutable) (NAME: .+)", "there is no `edge \\1`: edge fields are read-only",
         "an edge state keeps a value for each edge:", r"edge state \2"),
     # loops and assignments
@@ -117,6 +130,8 @@ MORE = (
 )
 
 MORE_WITH_MARKS = (
+    row(_REDUCTION + r"\) ?(?P<at>\?\?|\?:) ?([^()?:]+)", "`\\2` replaces no missing value",
+        "the value of a reduction for no contributions is its `default`:", r"\1, default = \3)"),
     row(r"(.*)\b(sum|min|max|any|all)\((?P<at>V\(\w+\)\$(NAME))\)(.*)", "`\\3` is written `v.\\4`",
         "a reduction over the vertices has the value:", r"\1\2(v.\4 for v in vertices)\5"),
     row(r"(global|let) (NAME)((?:: \w+)?) = (sum|min|max)\((?P<at>E\(\w+\)\$(NAME))\)",
