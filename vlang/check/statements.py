@@ -91,8 +91,12 @@ class Statements:
     def _top_only(self, item: t.Statement, around: Around, word: str) -> bool:
         if around.block is None:
             return True
-        value = rewrite.one_line(self.run.text(item.value)) if isinstance(item, t.GlobalValue) else ""
-        write = f"let {item.name} = {value}" if isinstance(item, t.GlobalValue) else ()
+        write: str | tuple[()] = ()
+        if isinstance(item, t.GlobalValue):
+            before, at = len(self.run.problems), around.sight("let", item)
+            if graph_level(self.x, item.value, self.x.value(item.value, at), at, "`let` names one value"):
+                write = f"let {item.name} = {rewrite.one_line(self.run.text(item.value))}"
+            del self.run.problems[before:]
         self.run.report(Code.MISPLACED_DECLARATION, f"`{word}` belongs at the top level of the program", item.span,
                         "inside a block", write=write,
                         help="an output is computed once, after the loop; inside, `let` names a value:"

@@ -131,8 +131,9 @@ _ROWS = (
     row(r"apply (NAME)\[(.+)\] = (.+)", "a condition in brackets chooses no vertices", "`where` does:",
          r"where \2: apply \1 = \3"),
     row(r"gather (NAME) = .*\.?groupby\(u\.(NAME)\).*", "`gather` combines all neighbours; it forms no groups",
-         "the most frequent value of the neighbours, for example:",
-         r"gather \1 = mode(floor(u.\2) for u -> self, default = 0)"),
+         "of integers, `max(count(true for u) for u -> self by k = u.\\2)` is the size of the largest group, "
+         "`count(true for u -> self by k = u.\\2)` the number of groups, and `mode(u.\\2 for u -> self, default = 0)` "
+         "the most frequent value"),
     row(r"(NAME)\.(?P<at>i?loc|at)\[([^,]+)\] = (.+)", "`\\2` chooses no vertices", "`where` does:",
          r"where \3: apply \1 = \4"),
     row(r'NAME\.(?P<at>i?loc|at)\[(.+), ?"(NAME)"\] = (.+)', "`\\1` chooses no vertices", "`where` does:",
