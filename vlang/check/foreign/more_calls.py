@@ -141,7 +141,7 @@ def _norm(run: Run, node: t.Call, at: Sight) -> Advice | None:
 
 
 def _normalized(run: Run, node: t.Call, at: Sight) -> Advice | None:
-    """Return the advice on `normalize(x)`: a field, or the vector of a vertex, gets the length 1."""
+    """Return the advice on `normalize(x)`: a field adds up to 1, and the vector of a vertex has length 1."""
     if node.name not in ("normalize", "normalise", "normalized", "normalised") or len(node.args) != 1:
         return None
     title, v, arg = f"there is no function `{node.name}`", run.variable(at.scope, "v"), node.args[0]
@@ -155,11 +155,11 @@ def _normalized(run: Run, node: t.Call, at: Sight) -> Advice | None:
     alone = at.item.value is node and at.item.op == "=" and len(at.item.target.names) == 1
     if not _own_line(run, at.item) or (symbol.kind != "field" and not alone):
         return title, "a field is divided by a `let` over all vertices", "", node
-    size = run.fresh(f"{field}_norm")
+    size = run.fresh(f"{field}_sum")
     first = () if symbol.kind == "field" else (f"apply {field} = {name}",)
-    last = rewrite.edited(run.file.text, at.item.span, [(node.span, f"({field} / {size} if {size} > 0 else 0)")])
-    return (title, f"by the length of the field over all vertices, or by `sum(v.{field} for v in vertices)`:",
-            (*first, f"let {size} = sqrt(sum({v}.{field} ** 2 for {v} in vertices))",
+    last = rewrite.edited(run.file.text, at.item.span, [(node.span, f"({field} / {size} if {size} != 0 else 0)")])
+    return (title, f"they then add up to 1 (`sqrt(sum(v.{field} ** 2 for v in vertices))` is the length of all):",
+            (*first, f"let {size} = sum({v}.{field} for {v} in vertices)",
              last if last.startswith("apply") else f"apply {last}"), at.item)
 
 

@@ -101,9 +101,6 @@ MORE = (
     row(r"for (NAME) in (?P<at>(?:random\.)?(?:sample|choices?|choose))\(vertices\b.*\):",
         "there is no `\\2`: the caller chooses the vertices", "a parameter of type `vertices` has them:",
         r"for \1 in chosen:"),
-    *(row(rf"(?:apply )?(?P<at>{said})\((NAME)\)", "there is no `\\1`: one value for the whole graph needs a name",
-          "the values then add up to 1:", r"let \2_sum = sum(v.\2 for v in vertices)", r"apply \2 = \2 / \2_sum")
-      for said in ("normali[sz]e",)),
     # Python, Rust, C
     row(r"(?P<at>(NAME), ?(NAME) =) ([^,()=]+), ?([^,()=]+)", "several fields are written as a tuple",
         "both values are computed before the fields are written:", r"apply (\2, \3) = (\4, \5)"),
