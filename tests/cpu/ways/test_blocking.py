@@ -55,9 +55,9 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     launch = Passes._launch
 
-    def noted(self: Passes, kernel: str, *rest: Any) -> None:
+    def noted(self: Passes, kernel: str, *rest: Any, **named: Any) -> None:
         names.append(kernel.split("_")[0])
-        launch(self, kernel, *rest)
+        launch(self, kernel, *rest, **named)
 
     monkeypatch.setattr(Passes, "_launch", noted)
     return names
