@@ -252,9 +252,10 @@ class Expressions:
                         f"this is {a(type_)}", write=as_condition(self.run, node, type_) or ())
 
     def _logical(self, node: t.Logical, at: Sight) -> Value:
-        if chosen_by_or(self.run, node, self.value, at):
+        before, good = len(self.run.problems), True
+        left, right = self.value(node.left, at), self.value(node.right, at)
+        if chosen_by_or(self.run, node, left.type, right.type, before):
             return Value(None)
-        left, right, good = self.value(node.left, at), self.value(node.right, at), True
         for part, value in ((node.left, left), (node.right, right)):
             if value.type is not None and value.type != BOOL:
                 self._not_bool(part, value.type, node.op)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from vlang.check.tables.checking import Run
-from vlang.check.tables.scope import Sight, Value
 from vlang.check.tables.typing import a, numeric, zero
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
@@ -42,22 +39,21 @@ def with_own_default(run: Run, node: t.Node) -> tuple[t.Reduce, str] | None:
     return value, f"{text[:-1].rstrip()}, default = {rewrite.one_line(run.text(other))})"
 
 
-def chosen_by_or(run: Run, node: t.Logical, value: Callable[[t.Expr, Sight], Value], at: Sight) -> bool:
-    """Return whether `a or b` is meant to choose b where a is none or zero, and has been reported.
+def chosen_by_or(run: Run, node: t.Logical, left: Type | None, right: Type | None, before: int) -> bool:
+    """Return whether `a or b` is meant to choose b where a is none or zero. Then report this in place of what was
+    reported for a and b.
 
     Args:
         run: the running check.
         node: the expression.
-        value: checks an expression, and returns its type.
-        at: the place of the expression.
+        left: the type of a, or None if a is wrong.
+        right: the type of b, or None if b is wrong.
+        before: the number of problems before a and b were checked.
     """
-    if node.op != "or":
+    if node.op != "or" or right is None or right == BOOL or not numeric(right):
         return False
-    before = len(run.problems)
-    left, right = value(node.left, at).type, value(node.right, at).type
     new = with_own_default(run, node)
-    if right is None or right == BOOL or not numeric(right) or (new is None and (left is None or not _number(left))):
-        del run.problems[before:]
+    if new is None and (left is None or not _number(left)):
         return False
     del run.problems[before:]
     first, second = (rewrite.one_line(run.text(part)) for part in (node.left, node.right))
