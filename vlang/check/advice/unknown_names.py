@@ -44,6 +44,9 @@ def unknown_list(run: Run, name: str, span: t.Span, at: Sight) -> None:
         run.report(Code.UNKNOWN_NAME, f"unknown name `{name}`", span, f"did you mean `{close}`?", write=close)
         return
     file, text = run.file, run.file.text
+    if "program" not in text[: file.name_span.start]:  # the header did not parse
+        run.report(Code.UNKNOWN_NAME, f"unknown name `{name}`", span, help="a list of vertices is a parameter")
+        return
     start, end = text.rindex("program", 0, file.name_span.start), below_header(run).end
     head = rewrite.one_line(text[start:end])
     new = f"{head.removesuffix(')').rstrip()}, {name}: vertices)" if file.params else f"{head}({name}: vertices)"
