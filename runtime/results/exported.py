@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from vlang.runtime.results.listing import Column
@@ -26,6 +26,9 @@ class Exported(ABC):
     _ids: VertexIds
     """The user's vertex ids."""
 
+    types: Mapping[str, str]
+    """The type of each field and global."""
+
     @abstractmethod
     def summary_dict(self) -> dict[str, Any]:
         """A description of the run without the values of fields, in types that JSON supports."""
@@ -44,7 +47,7 @@ class Exported(ABC):
         from vlang.runtime.results.columns import global_text  # start-up
 
         result = cast("Result", self)
-        return {name: global_text(self._globals[name], shown, result.types.get(name, ""))
+        return {name: global_text(self._globals[name], shown, self.types.get(name, ""))
                 for name, shown in result.globals.items()}
 
     def plot(self, by: str | None = None, kind: str = "auto") -> Picture:
@@ -95,10 +98,10 @@ class Exported(ABC):
         """
         from vlang.runtime.results.frames import PART, arrow_table  # start-up
 
-        result, summary = cast("Result", self), self.summary_dict()
-        texts = {name for name, type_ in result.types.items() if type_ == "category"}
+        summary = self.summary_dict()
+        texts = {name for name, type_ in self.types.items() if type_ == "category"}
         if self._ids.text:
-            texts |= {"vertex", *(name for name, type_ in result.types.items() if type_ == "vertex")}
+            texts |= {"vertex", *(name for name, type_ in self.types.items() if type_ == "vertex")}
         for start in range(0, max(1, self._rows), PART):
             yield arrow_table(summary, self._columns(start, min(start + PART, self._rows)), texts)
 

@@ -61,7 +61,7 @@ class _Part(Exported):
     """Consecutive rows of a result; arguments as for `save_part`."""
 
     def __init__(self, result: Exported, part: int, parts: int) -> None:
-        self._whole = result
+        self._whole, self._ids, self.types = result, result._ids, result.types
         self._first, self._last = (result._rows * i // parts for i in (part, part + 1))
 
     def summary_dict(self) -> dict[str, Any]:
