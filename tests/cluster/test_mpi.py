@@ -261,17 +261,20 @@ def test_a_rank_is_killed(tmp_path: Path) -> None:
 
 
 def ranks_of(mark: str) -> list[int]:
-    """Return the ids of the rank processes whose environment has VLANG_TEST_MARK=mark."""
-    found = []
+    """Return the ids of the rank processes whose environment has VLANG_TEST_MARK=mark. Their children, which
+    compile kernels, are left out.
+    """
+    found = {}
     for path in Path("/proc").glob("[0-9]*/environ"):
         try:
             words = path.read_bytes().split(b"\0")
+            parent = int((path.parent / "stat").read_text().rpartition(")")[2].split()[1])
         except OSError:
             continue
         if f"VLANG_TEST_MARK={mark}".encode() in words and any(word.startswith((b"PMI_RANK=", b"OMPI_COMM_WORLD_RANK="))
                                                                for word in words):
-            found.append(int(path.parent.name))
-    return found
+            found[int(path.parent.name)] = parent
+    return [process for process, parent in found.items() if parent not in found]
 
 
 def ended(mark: str) -> bool:
