@@ -127,7 +127,7 @@ def test_globals_of_narrow_types() -> None:
     assert result.globals == {"halves": float(np.float16(np.float32(np.float16(0.3)) * 2)), "large": 2**64 - 1}
 
 
-HUGE: list[dict[str, Any]] = [{"page_size": 10**30}, {"page_size": 1}, {"threads": 1000}, {"max_rounds": 10**30}]
+HUGE: list[dict[str, Any]] = [{"page_size": 2**62 - 1}, {"page_size": 1}, {"threads": 1000}, {"max_rounds": 10**30}]
 
 
 @pytest.mark.parametrize("huge", HUGE, ids=str)
